@@ -1,0 +1,74 @@
+//! The list of builder types. Adding a type is one new file and one line here.
+
+use crate::family::{GroupKind, ImageKind, InstanceKind, Kind, Modification, OsKind, RuntimeKind, StateKind, StorageKind, UserKind};
+use csis_values::Class;
+use csis_values::fields::Field;
+use csis_values::tree::Builder;
+
+/// A registered type, by family.
+#[derive(Clone, Copy)]
+pub enum Registered {
+    State(&'static dyn StateKind),
+    Runtime(&'static dyn RuntimeKind),
+    Os(&'static dyn OsKind),
+    Image(&'static dyn ImageKind),
+    Instance(&'static dyn InstanceKind),
+    Storage(&'static dyn StorageKind),
+    Group(&'static dyn GroupKind),
+    User(&'static dyn UserKind),
+    Modification(&'static dyn Modification),
+}
+
+pub static REGISTRY: &[Registered] = &[];
+
+impl Registered {
+    pub fn kind(&self) -> &'static dyn Kind {
+        match *self {
+            Registered::State(k) => k,
+            Registered::Runtime(k) => k,
+            Registered::Os(k) => k,
+            Registered::Image(k) => k,
+            Registered::Instance(k) => k,
+            Registered::Storage(k) => k,
+            Registered::Group(k) => k,
+            Registered::User(k) => k,
+            Registered::Modification(k) => k,
+        }
+    }
+}
+
+/// A registered type by class and name (group and user builders share the word `posix`).
+pub fn find(class: Class, name: &str) -> Option<Registered> {
+    REGISTRY.iter().copied().find(|r| r.kind().class() == class && r.kind().name() == name)
+}
+
+/// The words a class accepts after `type:`, in order of registration.
+pub fn names(class: Class) -> Vec<&'static str> {
+    REGISTRY.iter().map(Registered::kind).filter(|k| k.class() == class).map(Kind::name).collect()
+}
+
+macro_rules! lookup {
+    ($name:ident, $family:ident, $of:ty) => {
+        /// The type of a builder that was read, by family.
+        pub fn $name(builder: &Builder) -> Option<&'static $of> {
+            match find(builder.class, &builder.kind)? {
+                Registered::$family(kind) => Some(kind),
+                _ => None,
+            }
+        }
+    };
+}
+lookup!(state, State, dyn StateKind);
+lookup!(runtime, Runtime, dyn RuntimeKind);
+lookup!(os, Os, dyn OsKind);
+lookup!(image, Image, dyn ImageKind);
+lookup!(instance, Instance, dyn InstanceKind);
+lookup!(storage, Storage, dyn StorageKind);
+lookup!(group, Group, dyn GroupKind);
+lookup!(user, User, dyn UserKind);
+lookup!(modification, Modification, dyn Modification);
+
+/// The fields every builder of a class has, kind or no kind.
+pub fn common_fields(_class: Class) -> &'static [Field] {
+    &[]
+}

@@ -1,0 +1,1 @@
+//! JSON Schema from the tables of fields.
