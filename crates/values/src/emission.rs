@@ -9,6 +9,9 @@ pub struct Emission {
     pub files: BTreeMap<String, String>,
     /// In execution order: producers before consumers.
     pub roots: Vec<EmittedRoot>,
+    /// Root directories outside the run's scope, relative to the generation directory; left as they are.
+    #[serde(default)]
+    pub kept: Vec<String>,
 }
 
 /// An OpenTofu root: its directory and how it is run.
