@@ -1,7 +1,7 @@
 //! The records of a tree (meta-state): what earlier landings made true. Absent files are empty records.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Records {
@@ -21,6 +21,10 @@ pub struct Records {
     pub groups: BTreeMap<String, GroupRecord>,
     /// `releases.yaml`: model → image → build.
     pub releases: BTreeMap<String, BTreeMap<String, String>>,
+    /// `releases.yaml`: every build that was ever released.
+    pub released: BTreeSet<String>,
+    /// `image-tests.yaml`: build → whether its last post-bake tests passed.
+    pub image_tests: BTreeMap<String, bool>,
     /// `vendor-images.yaml`: `<os builder>@<runtime>` → image id.
     pub vendor_images: BTreeMap<String, String>,
     /// `state-report.json`'s hard findings are not records; they are not read here.
@@ -59,6 +63,8 @@ pub struct Build {
     /// Absent in records of the original: the head counts as current.
     pub fingerprint_scheme: Option<u32>,
     pub run: Option<String>,
+    /// Whether capabilities were recorded with it; without, the two lists below say nothing.
+    pub stamped: bool,
     pub identity_types: Vec<String>,
     pub storage_types: Vec<String>,
     pub imported: bool,
@@ -84,6 +90,8 @@ pub struct Launch {
     pub mounts: Vec<LaunchMount>,
     pub session: Option<String>,
     pub hostname: Option<String>,
+    /// The memorable name it drew from the pool.
+    pub alias: Option<String>,
     pub ephemeral: bool,
     pub userdata: Option<String>,
     pub launched: bool,
