@@ -1,0 +1,213 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "csis",
+    version,
+    about = "Machine images, storages and instances from a tree of YAML: generated, planned, gated, explained",
+    long_about = "csis reads a configuration tree (cfg/, groups/, storages/, images/, instances/), generates its OpenTofu roots, plans each with the real \
+                  engine, refuses what no declared operation sanctions, and explains all of it.\n\nResults go to stdout, everything for people to stderr.",
+    after_help = "Exit codes: 0 done · 1 failed or refused by validation · 2 usage or environment · 3 refused by a gate · 75 locked by another.\n\
+                  Start with `csis doctor`, then `csis preview`.",
+    max_term_width = 120
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Args)]
+pub struct Global {
+    /// The configuration root: the folder that holds cfg/
+    #[arg(long, visible_alias = "root-dir", value_name = "DIR", default_value = ".")]
+    pub root: PathBuf,
+    /// Ask no cloud and read no remote state; what needs one is said to be not judged
+    #[arg(long, global = true)]
+    pub offline: bool,
+    /// Read what the clouds hold from a file written by `csis look -o FILE`
+    #[arg(long, value_name = "FILE", global = true)]
+    pub snapshot: Option<PathBuf>,
+    /// Lay a file of transient declarations over the tree (repeatable)
+    #[arg(long, value_name = "FILE", global = true)]
+    pub overlay: Vec<String>,
+    /// Treat an entry as absent, e.g. instance:api-1 (repeatable)
+    #[arg(long, value_name = "KIND:NAME", global = true)]
+    pub undeclare: Vec<String>,
+    /// Leave the roots of every other runtime as they are
+    #[arg(long, value_name = "RT", global = true)]
+    pub only_runtime: Option<String>,
+    /// Let storages and instances of this runtime apply, whatever the tree's flags say
+    #[arg(long, value_name = "RT", global = true)]
+    pub apply_runtime: Option<String>,
+    /// How many roots are planned at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64), global = true)]
+    pub parallel: u8,
+    /// Use this binary for every executable of that name or type, e.g. tofu=/usr/bin/terraform (repeatable)
+    #[arg(long, value_name = "NAME=PATH", global = true, value_parser = name_and_path)]
+    pub tool: Vec<(String, String)>,
+    /// How messages and progress are written to stderr
+    #[arg(long, value_enum, default_value_t = Log::Text, global = true)]
+    pub log: Log,
+}
+
+fn name_and_path(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.to_owned())),
+        _ => Err("write NAME=PATH, e.g. tofu=/usr/local/bin/tofu".into()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Log {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Judge the tree: every refusal at once, with its place and what to do
+    ///
+    /// Uses no network, no credential and starts no process.
+    Validate,
+    /// Write the emission: the OpenTofu roots and the scripts that run them
+    ///
+    /// Uses no network, no credential and starts no process; the same tree gives the same bytes everywhere. Names the lifecycles to write (all by default).
+    Generate {
+        /// identity, storage, base-image, instance-image, release, retention
+        lifecycles: Vec<String>,
+    },
+    /// Generate, plan every root with the real engine, gate the plans and report
+    Plan {
+        /// identity, storage, base-image, instance-image, release, retention
+        lifecycles: Vec<String>,
+        #[command(flatten)]
+        report: ReportArguments,
+    },
+    /// The pull-request comment for the working tree, in the terminal
+    ///
+    /// Compares the working tree (uncommitted files included) with its merge base, plans the working tree against the base's records, gates the plans and
+    /// renders the comment. Writes nothing below generated/.
+    Preview {
+        /// The reference the change is for; the remote's default branch when left out
+        #[arg(long, value_name = "REF")]
+        base: Option<String>,
+        #[command(flatten)]
+        report: ReportArguments,
+    },
+    /// Judge one plan, as the generated scripts do
+    ///
+    /// Reads a plan file (--planfile) or a plan as JSON; exits 3 when it does what nothing sanctions. The rules: docs/gate.md.
+    GatePlan(GatePlanArguments),
+    /// Whether the tree's flags, read now, let a root be applied
+    ApplyCheck(ApplyCheckArguments),
+    /// Lay a root into its private working copy, with encrypted values opened, and print its path
+    Materialize {
+        /// A directory below the generation directory
+        source: PathBuf,
+    },
+    /// What is missing to run here, each with its remedy
+    Doctor,
+    /// JSON Schema of every file of the tree and of the report
+    Schema {
+        /// One schema: `report`, or a model of the tree such as `storages`; all when left out
+        name: Option<String>,
+    },
+    /// Write or refresh the Terraform modules that csis carries, where the tree's module_source_base says
+    InitConfig {
+        /// The tree
+        #[arg(default_value = ".")]
+        destination: PathBuf,
+        /// Replace module files that were edited
+        #[arg(long)]
+        force: bool,
+    },
+    /// Comes with landing: exits 2
+    #[command(hide = true)]
+    Unmount {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Comes with landing: exits 2
+    #[command(hide = true)]
+    Verify {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// How the report is written to stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Write the comment as Markdown to a file as well
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What besides a refusal or a failure makes the exit code non-zero: unavailable (a root that was not judged), drift
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "unavailable")]
+    pub fail_on: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct GatePlanArguments {
+    /// A plan as JSON (`tofu show -json tfplan`)
+    pub plan_json: Option<PathBuf>,
+    /// A plan file; read with the engine, and judged for freshness
+    #[arg(long, value_name = "FILE")]
+    pub planfile: Option<PathBuf>,
+    /// The engine that reads the plan file
+    #[arg(long, value_name = "BIN", default_value = "tofu")]
+    pub tofu: String,
+    /// Allow destroys and replacements at or under an address (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    pub allow_destroy: Vec<String>,
+    /// Allow the destroys whose exact addresses stand in a file, one a line (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub allow_destroy_from: Vec<PathBuf>,
+    /// Allow replacements at or under an address (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    pub allow_replace: Vec<String>,
+    /// Allow that an object leaves management (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    pub allow_forget: Vec<String>,
+    /// Require a fresh receipt that the storage is unmounted (repeatable)
+    #[arg(long, value_name = "INSTANCE:STORAGE")]
+    pub require_unmounted: Vec<String>,
+    /// The run whose receipts count as fresh
+    #[arg(long, value_name = "ID")]
+    pub run: Option<String>,
+    /// Refuse what cannot be judged: a plan without `complete`, a plan whose freshness is unknown
+    #[arg(long)]
+    pub strict: bool,
+    /// The present time, for tests
+    #[arg(long, hide = true)]
+    pub now: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ApplyCheckArguments {
+    /// identity, storage, instances or release
+    #[arg(long, value_name = "WHICH")]
+    pub lifecycle: String,
+    /// The tree; found by walking up when left out
+    #[arg(long, value_name = "DIR")]
+    pub config_root: Option<PathBuf>,
+    /// The root's builder
+    #[arg(id = "root_name", long = "root", value_name = "NAME")]
+    pub root_name: Option<String>,
+    /// Another name the flag may list it by (its runtime)
+    #[arg(long, value_name = "NAME")]
+    pub root_alias: Vec<String>,
+}

@@ -1,0 +1,63 @@
+//! What people see while csis works: findings and progress on stderr, results on stdout.
+
+use crate::arguments::Log;
+use csis_flow::Outcome;
+use csis_values::diagnostic::Diagnostic;
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+pub struct Terminal {
+    log: Log,
+    colour: bool,
+    began: Instant,
+}
+
+impl Terminal {
+    pub fn new(log: Log) -> Self {
+        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        Terminal { log, colour, began: Instant::now() }
+    }
+
+    /// A line of text for people; a closed pipe ends quietly.
+    fn stderr(&self, text: &str) {
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    pub fn findings(&self, findings: &[Diagnostic]) {
+        match self.log {
+            Log::Text if !findings.is_empty() => self.stderr(&csis_report::diagnostics::text(findings, self.colour)),
+            Log::Text => {}
+            Log::Json => {
+                for finding in findings {
+                    if let Ok(line) = serde_json::to_string(finding) {
+                        self.stderr(&(line + "\n"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes what a command said and gives its exit code.
+    pub fn finish(&self, outcome: &Outcome) -> u8 {
+        match self.log {
+            Log::Json if !outcome.stderr.is_empty() => {
+                self.stderr(&(serde_json::json!({ "severity": "note", "message": outcome.stderr.trim_end() }).to_string() + "\n"));
+            }
+            _ => self.stderr(&outcome.stderr),
+        }
+        self.findings(&outcome.findings);
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout.write_all(outcome.stdout.as_bytes()).and_then(|()| stdout.flush());
+        outcome.exit as u8
+    }
+}
+
+impl csis_engine::Progress for Terminal {
+    fn step(&self, root: &str, what: &str) {
+        let seconds = self.began.elapsed().as_secs_f64();
+        match self.log {
+            Log::Text => self.stderr(&format!("{seconds:6.1}s  {root:<28} {what}\n")),
+            Log::Json => self.stderr(&(serde_json::json!({ "severity": "progress", "root": root, "message": what }).to_string() + "\n")),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What git knows of the tree: its repository, its commits, and files as they stood at one of them.
+//!
+//! The user's git is run as a child, without touching global configuration: the workspace may belong to another user, as in a container.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("git is not on PATH")]
+    NoGit,
+    #[error("{0} is in no git repository")]
+    NoRepository(String),
+    #[error("git {command} failed: {said}")]
+    Failed { command: String, said: String },
+}
+
+/// A repository and where the configuration root lies in it.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    top: PathBuf,
+    /// Path of the configuration root below `top`, with `/`; empty at the top.
+    pub prefix: String,
+}
+
+impl Repository {
+    pub fn find(root: &Path) -> Result<Repository, GitError> {
+        let said = run(root, &["rev-parse", "--show-toplevel", "--show-prefix"], None).map_err(|e| match e {
+            GitError::Failed { .. } => GitError::NoRepository(root.display().to_string()),
+            other => other,
+        })?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let mut lines = said.lines();
+        let top = lines.next().unwrap_or_default();
+        let prefix = lines.next().unwrap_or_default().trim_end_matches('/').to_owned();
+        Ok(Repository { top: PathBuf::from(top), prefix })
+    }
+
+    fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&run(&self.top, arguments, None)?).trim().to_owned())
+    }
+
+    /// The commit of HEAD; none in a repository without commits.
+    pub fn head(&self) -> Option<String> {
+        self.text(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).ok().filter(|s| !s.is_empty())
+    }
+
+    /// Whether files below the root differ from HEAD or are not tracked, generated files and records aside.
+    pub fn is_dirty(&self, generation_directory: &str) -> bool {
+        let below = |dir: &str| if self.prefix.is_empty() { dir.to_owned() } else { format!("{}/{dir}", self.prefix) };
+        let root = if self.prefix.is_empty() { ".".to_owned() } else { self.prefix.clone() };
+        let excluded = [below(generation_directory), below("_private")].map(|d| format!(":(exclude,top){d}"));
+        let arguments = ["status", "--porcelain", "--untracked-files=normal", "--", &root, &excluded[0], &excluded[1]];
+        self.text(&arguments).is_ok_and(|said| !said.is_empty())
+    }
+
+    /// The commit a reference names.
+    pub fn commit(&self, reference: &str) -> Result<String, GitError> {
+        self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{reference}^{{commit}}")])
+    }
+
+    /// The remote's default branch as a reference, when git knows it.
+    pub fn default_branch(&self) -> Option<String> {
+        self.text(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).ok().filter(|s| !s.is_empty())
+    }
+
+    pub fn merge_base(&self, a: &str, b: &str) -> Result<String, GitError> {
+        self.text(&["merge-base", "--end-of-options", a, b])
+    }
+
+    /// Every file below the configuration root at a commit, by path relative to the root. Links and submodules are left out; files of the given top folders too.
+    pub fn files_at(&self, commit: &str, leave_out: &[&str]) -> Result<BTreeMap<String, Vec<u8>>, GitError> {
+        let tree = if self.prefix.is_empty() { format!("{commit}^{{tree}}") } else { format!("{commit}:{}", self.prefix) };
+        let listing = match run(&self.top, &["ls-tree", "-r", "-z", "--end-of-options", &tree], None) {
+            Ok(listing) => listing,
+            // The root did not exist at that commit.
+            Err(GitError::Failed { .. }) if !self.prefix.is_empty() => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error),
+        };
+        let mut wanted = Vec::new();
+        for line in listing.split(|b| *b == 0).filter(|l| !l.is_empty()) {
+            let line = String::from_utf8_lossy(line);
+            let Some((meta, path)) = line.split_once('\t') else { continue };
+            let mut meta = meta.split(' ');
+            let (mode, kind, object) = (meta.next().unwrap_or(""), meta.next().unwrap_or(""), meta.next().unwrap_or(""));
+            let top = path.split('/').next().unwrap_or("");
+            if kind == "blob" && mode != "120000" && !leave_out.contains(&top) {
+                wanted.push((path.to_owned(), object.to_owned()));
+            }
+        }
+        let asked = wanted.iter().fold(String::new(), |text, (_, object)| text + object + "\n");
+        let answered = run(&self.top, &["cat-file", "--batch"], Some(asked.as_bytes()))?;
+        let mut files = BTreeMap::new();
+        let mut rest = answered.as_slice();
+        for (path, object) in wanted {
+            let Some((content, after)) = next_object(rest) else {
+                return Err(GitError::Failed { command: "cat-file".into(), said: format!("no answer for {object}") });
+            };
+            files.insert(path, content.to_vec());
+            rest = after;
+        }
+        Ok(files)
+    }
+}
+
+/// One answer of `cat-file --batch`: a header line that ends with the size, the bytes, a newline.
+fn next_object(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().position(|b| *b == b'\n')?;
+    let header = std::str::from_utf8(&bytes[..end]).ok()?;
+    let size: usize = header.rsplit(' ').next()?.parse().ok()?;
+    let content = bytes.get(end + 1..end + 1 + size)?;
+    Some((content, bytes.get(end + 2 + size..)?))
+}
+
+fn run(directory: &Path, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
+    let mut child = Command::new("git")
+        .current_dir(directory)
+        .args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
+        .args(arguments)
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("LC_ALL", "C")
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|_| GitError::NoGit)?;
+    // Written beside the reading, since git answers while it reads.
+    let writer = input.map(<[u8]>::to_vec).zip(child.stdin.take()).map(|(bytes, mut stdin)| std::thread::spawn(move || drop(stdin.write_all(&bytes))));
+    let failed = |said: String| GitError::Failed { command: arguments.first().copied().unwrap_or_default().to_owned(), said };
+    let output = child.wait_with_output().map_err(|e| failed(e.to_string()))?;
+    if let Some(writer) = writer {
+        let _ = writer.join();
+    }
+    if output.status.success() { Ok(output.stdout) } else { Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())) }
+}

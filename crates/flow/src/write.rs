@@ -1,0 +1,250 @@
+//! Putting an emission on disk: every root's files as a set, aside and then renamed, so that a crash leaves a root whole.
+
+use csis_values::emission::Emission;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the engine adds to a root and a generation keeps.
+const KEPT: &[&str] = &[".terraform.lock.hcl"];
+
+/// The phases whose roots this build emits; directories of other phases are left alone.
+pub const EMITTED_PHASES: &[&str] = &["storage-generation", "instance-generation"];
+
+/// What a generation changed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub added: usize,
+    pub changed: usize,
+    pub removed: usize,
+    /// Phases found on disk that this build does not emit, as paths below the generation directory.
+    pub untouched: Vec<String>,
+}
+
+/// Writes the files of an emission under `<root>/<generation_directory>`.
+///
+/// A root's directory is replaced as a whole, keeping its provider lock; a root that is gone is removed; `lifecycles` says which lifecycles were asked for.
+pub fn write(root: &Path, generation_directory: &str, emission: &Emission, lifecycles: &[&str]) -> io::Result<Written> {
+    let top = root.join(generation_directory);
+    refuse_link(&top)?;
+    let mut written = Written::default();
+    let mut sets: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
+    let mut loose: BTreeMap<&str, &str> = BTreeMap::new();
+    let directories: BTreeSet<&str> = emission.roots.iter().map(|r| r.directory.as_str()).collect();
+    for directory in &directories {
+        sets.entry(directory).or_default();
+    }
+    for (path, text) in &emission.files {
+        match directories.iter().find(|d| path.strip_prefix(**d).is_some_and(|rest| rest.starts_with('/'))) {
+            Some(directory) => {
+                sets.entry(directory).or_default().insert(&path[directory.len() + 1..], text);
+            }
+            None => {
+                loose.insert(path, text);
+            }
+        }
+    }
+
+    // First everything that can fail for lack of room or rights, beside the old files; nothing visible changes until all of it stands.
+    let mut ready = Vec::new();
+    let prepared = prepare(&top, &sets, &mut ready, &mut written);
+    if let Err(error) = prepared {
+        for (aside, _) in &ready {
+            let _ = fs_err::remove_dir_all(aside);
+        }
+        return Err(error);
+    }
+    for (aside, target) in ready {
+        let old = sibling(&target, "old");
+        if target.exists() {
+            fs_err::rename(&target, &old)?;
+        }
+        fs_err::rename(&aside, &target)?;
+        if old.exists() {
+            fs_err::remove_dir_all(&old)?;
+        }
+    }
+    for (path, text) in loose {
+        write_file(&top.join(path), text, &mut written)?;
+    }
+    remove_gone(&top, emission, &directories, lifecycles, &mut written)?;
+    Ok(written)
+}
+
+fn prepare(top: &Path, sets: &BTreeMap<&str, BTreeMap<&str, &str>>, ready: &mut Vec<(PathBuf, PathBuf)>, written: &mut Written) -> io::Result<()> {
+    for (directory, files) in sets {
+        let target = top.join(directory);
+        let before = read_set(&target)?;
+        let same = before.len() == files.len() && files.iter().all(|(name, text)| before.get(*name).is_some_and(|old| old == text.as_bytes()));
+        if same {
+            continue;
+        }
+        for (name, text) in files {
+            match before.get(*name) {
+                None => written.added += 1,
+                Some(old) if old != text.as_bytes() => written.changed += 1,
+                Some(_) => {}
+            }
+        }
+        written.removed += before.keys().filter(|name| !files.contains_key(name.as_str())).count();
+        let aside = sibling(&target, "new");
+        if aside.exists() {
+            fs_err::remove_dir_all(&aside)?;
+        }
+        fs_err::create_dir_all(&aside)?;
+        ready.push((aside.clone(), target.clone()));
+        for (name, text) in files {
+            let path = aside.join(name);
+            if let Some(parent) = path.parent() {
+                fs_err::create_dir_all(parent)?;
+            }
+            fs_err::write(&path, text)?;
+        }
+        for name in KEPT {
+            let kept = target.join(name);
+            if kept.is_file() {
+                fs_err::copy(&kept, aside.join(name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The files of a root as they stand, by path below it, without what a generation keeps or the engine leaves.
+fn read_set(directory: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    let mut open = vec![(directory.to_path_buf(), String::new())];
+    while let Some((folder, prefix)) = open.pop() {
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in fs_err::read_dir(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{prefix}{name}");
+            if entry.file_type()?.is_dir() {
+                open.push((entry.path(), format!("{path}/")));
+            } else if !KEPT.contains(&path.as_str()) {
+                files.insert(path, fs_err::read(entry.path())?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn write_file(path: &Path, text: &str, written: &mut Written) -> io::Result<()> {
+    match fs_err::read(path) {
+        Ok(old) if old == text.as_bytes() => return Ok(()),
+        Ok(_) => written.changed += 1,
+        Err(_) => written.added += 1,
+    }
+    if let Some(parent) = path.parent() {
+        fs_err::create_dir_all(parent)?;
+    }
+    let aside = sibling(path, "new");
+    fs_err::write(&aside, text)?;
+    fs_err::rename(&aside, path)
+}
+
+/// Removes the roots that are gone from the lifecycles asked for, and names what this build does not emit.
+fn remove_gone(top: &Path, emission: &Emission, directories: &BTreeSet<&str>, lifecycles: &[&str], written: &mut Written) -> io::Result<()> {
+    for lifecycle in subdirectories(top)? {
+        for builder in subdirectories(&top.join(&lifecycle))? {
+            for phase in subdirectories(&top.join(&lifecycle).join(&builder))? {
+                let directory = format!("{lifecycle}/{builder}/{phase}");
+                if !lifecycles.contains(&lifecycle.as_str()) || directories.contains(directory.as_str()) || emission.kept.contains(&directory) {
+                    continue;
+                }
+                if !EMITTED_PHASES.contains(&phase.as_str()) {
+                    written.untouched.push(directory);
+                    continue;
+                }
+                let gone = top.join(&directory);
+                written.removed += read_set(&gone)?.len();
+                fs_err::remove_dir_all(&gone)?;
+                if let Some(parent) = gone.parent() {
+                    // Only when nothing else is in it.
+                    let _ = std::fs::remove_dir(parent);
+                }
+            }
+        }
+    }
+    written.untouched.sort();
+    Ok(())
+}
+
+fn subdirectories(folder: &Path) -> io::Result<Vec<String>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut names = Vec::new();
+    for entry in fs_err::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn refuse_link(path: &Path) -> io::Result<()> {
+    if path.is_symlink() {
+        return Err(io::Error::other(format!("{} is a symbolic link; emission is written into a real folder only", path.display())));
+    }
+    Ok(())
+}
+
+fn sibling(path: &Path, word: &str) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.csis-{word}"))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use csis_values::emission::EmittedRoot;
+
+    fn emission(files: &[(&str, &str)], roots: &[&str]) -> Emission {
+        Emission {
+            files: files.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect(),
+            roots: roots.iter().map(|d| EmittedRoot { id: (*d).into(), directory: (*d).into(), backend_file: None, steps: vec![] }).collect(),
+            kept: vec![],
+        }
+    }
+
+    #[test]
+    fn a_root_is_replaced_as_a_set_and_keeps_its_provider_lock() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = "storage/vol/storage-generation";
+        let first = emission(&[("storage/vol/storage-generation/a.tf", "a"), ("storage/vol/storage-generation/b.tf", "b"), (".gitignore", "x")], &[dir]);
+        write(tmp.path(), "generated", &first, &["storage"]).unwrap();
+        let root = tmp.path().join("generated").join(dir);
+        fs_err::write(root.join(".terraform.lock.hcl"), "lock").unwrap();
+        let second = emission(&[("storage/vol/storage-generation/a.tf", "a2")], &[dir]);
+        let written = write(tmp.path(), "generated", &second, &["storage"]).unwrap();
+        assert_eq!((written.changed, written.removed), (1, 1));
+        assert_eq!(fs_err::read_to_string(root.join("a.tf")).unwrap(), "a2");
+        assert!(!root.join("b.tf").exists() && root.join(".terraform.lock.hcl").exists());
+        let names: Vec<_> = fs_err::read_dir(root.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, ["storage-generation"], "nothing stays aside");
+    }
+
+    #[test]
+    fn a_root_that_is_gone_is_removed_and_other_lifecycles_are_left() {
+        let tmp = tempfile::tempdir().unwrap();
+        let both = emission(
+            &[("storage/vol/storage-generation/a.tf", "a"), ("instance-image/vm/instance-generation/a.tf", "a")],
+            &["storage/vol/storage-generation", "instance-image/vm/instance-generation"],
+        );
+        write(tmp.path(), "generated", &both, &["storage", "instance-image"]).unwrap();
+        let packer = tmp.path().join("generated/instance-image/bake/image-generation/block-000");
+        fs_err::create_dir_all(&packer).unwrap();
+        let written = write(tmp.path(), "generated", &emission(&[], &[]), &["instance-image"]).unwrap();
+        assert!(!tmp.path().join("generated/instance-image/vm").exists());
+        assert!(tmp.path().join("generated/storage/vol/storage-generation/a.tf").exists());
+        assert!(packer.exists());
+        assert_eq!(written.untouched, ["instance-image/bake/image-generation"]);
+    }
+}
