@@ -75,8 +75,11 @@ pub struct Applies {
 pub struct Read {
     /// The producer's root id.
     pub root: String,
-    /// The label of the data block.
+    /// The label of the data block; also the producer's workspace key.
     pub label: String,
+    /// Canonical name of the backend that keeps the producer's state; none when the tree has none.
+    #[serde(default)]
+    pub backend: Option<String>,
 }
 
 /// Where a root keeps its state.

@@ -39,6 +39,18 @@ pub struct Because {
     pub at: Option<Place>,
 }
 
+impl Because {
+    /// The parts of a storage that hold no data and follow its declaration (access points, mount targets, policies).
+    pub const FOLLOWS: &'static str = "what follows its declaration";
+    /// What machines of a root share goes with the last of them.
+    pub const LAST: &'static str = "no instance is left";
+
+    /// Whether it stands for every plan of its root, so that matching nothing is no mistake.
+    pub fn is_standing(&self) -> bool {
+        self.operation == Self::FOLLOWS || self.operation == Self::LAST
+    }
+}
+
 impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.name.is_empty() {
