@@ -194,6 +194,21 @@ pub trait InstanceKind: Kind {
     fn launch_script(&self, site: &RootSite<'_>, instance: &InstanceIntent) -> Script;
 
     fn resource_types(&self) -> &'static [&'static str];
+
+    /// Address of the machine within its module, e.g. `aws_instance.this`.
+    fn machine(&self) -> &'static str {
+        "aws_instance.this"
+    }
+
+    /// Address of the attachments within the module, keyed by the storage's safe name; none when mounts are no objects of their own.
+    fn attachments(&self) -> Option<&'static str> {
+        Some("aws_volume_attachment.this")
+    }
+
+    /// Addresses in the root that machines share and that go with the last of them.
+    fn shared(&self) -> &'static [&'static str] {
+        &["aws_security_group.csis_instances"]
+    }
 }
 
 /// What owns groups.
