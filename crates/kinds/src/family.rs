@@ -24,6 +24,11 @@ pub trait Kind: Sync {
         &[]
     }
 
+    /// The `executables` entry its commands use when the builder names none.
+    fn default_executable(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What the entry alone can get wrong, beyond shapes.
     fn check(&self, _builder: &Builder, _found: &mut Diagnostics) {}
 }

@@ -2,11 +2,33 @@
 //!
 //! **Invariant:** pure. A kind's acting half (calls to a cloud) lives in the crate that owns the client, registered under the same name.
 
+mod alpine;
+mod ansible;
+mod aws;
+mod bash_remote;
+mod common;
+mod debian;
 pub mod family;
+mod fedora;
+mod items;
+mod local_backend;
+mod os;
+mod packer_ebs;
+mod posix_groups;
+mod posix_users;
 pub mod registry;
+mod rhel;
+mod s3_backend;
 pub mod schema;
 pub mod script;
+mod tf_aws_ebs;
+mod tf_aws_efs;
+mod tf_aws_s3;
+mod tofu;
+mod ubuntu;
+mod vocabulary;
 
 pub use family::{
-    GroupKind, ImageKind, InstanceKind, Kind, Modification, MountSite, OsKind, RootSite, RuntimeKind, StateKind, StorageKind, StorageSite, UserKind,
+    GroupKind, ImageKind, InstanceKind, Kind, Modification, MountSite, OsKind, RootSite, RuntimeKind, StateKind,
+    StorageKind, StorageSite, UserKind,
 };

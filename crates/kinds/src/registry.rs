@@ -1,6 +1,8 @@
 //! The list of builder types. Adding a type is one new file and one line here.
 
-use crate::family::{GroupKind, ImageKind, InstanceKind, Kind, Modification, OsKind, RuntimeKind, StateKind, StorageKind, UserKind};
+use crate::family::{
+    GroupKind, ImageKind, InstanceKind, Kind, Modification, OsKind, RuntimeKind, StateKind, StorageKind, UserKind,
+};
 use csis_values::Class;
 use csis_values::fields::Field;
 use csis_values::tree::Builder;
@@ -19,7 +21,25 @@ pub enum Registered {
     Modification(&'static dyn Modification),
 }
 
-pub static REGISTRY: &[Registered] = &[];
+pub static REGISTRY: &[Registered] = &[
+    Registered::State(&crate::s3_backend::S3),
+    Registered::State(&crate::local_backend::Local),
+    Registered::Runtime(&crate::aws::Aws),
+    Registered::Os(&crate::rhel::Rhel),
+    Registered::Os(&crate::fedora::Fedora),
+    Registered::Os(&crate::debian::Debian),
+    Registered::Os(&crate::ubuntu::Ubuntu),
+    Registered::Os(&crate::alpine::Alpine),
+    Registered::Image(&crate::packer_ebs::PackerEbs),
+    Registered::Instance(&crate::tofu::Tofu),
+    Registered::Storage(&crate::tf_aws_ebs::TfAwsEbs),
+    Registered::Storage(&crate::tf_aws_efs::TfAwsEfs),
+    Registered::Storage(&crate::tf_aws_s3::TfAwsS3),
+    Registered::Group(&crate::posix_groups::PosixGroups),
+    Registered::User(&crate::posix_users::PosixUsers),
+    Registered::Modification(&crate::ansible::Ansible),
+    Registered::Modification(&crate::bash_remote::BashRemote),
+];
 
 impl Registered {
     pub fn kind(&self) -> &'static dyn Kind {
@@ -68,7 +88,19 @@ lookup!(group, Group, dyn GroupKind);
 lookup!(user, User, dyn UserKind);
 lookup!(modification, Modification, dyn Modification);
 
-/// The fields every builder of a class has, kind or no kind.
-pub fn common_fields(_class: Class) -> &'static [Field] {
-    &[]
+/// The fields every builder of a class has, kind or no kind; for executables and the collections, all their fields.
+///
+/// A reference of an item to another item (`group`, `image`) that is left out means none; only builder classes have a default entry.
+pub fn common_fields(class: Class) -> &'static [Field] {
+    crate::common::fields(class)
+}
+
+/// Keys that are refused in every entry of a class: (key, what to do instead). A type adds its own ([`Kind::refused_keys`]).
+pub fn refused_keys(class: Class) -> &'static [(&'static str, &'static str)] {
+    crate::common::refused_keys(class)
+}
+
+/// The fields every modification of an image has; its type adds [`crate::Modification::item_fields`].
+pub fn modification_fields() -> &'static [Field] {
+    crate::items::MODIFICATION
 }
