@@ -125,6 +125,17 @@ impl Element {
         at.into_iter().flat_map(|element| &element.children).filter(move |child| child.name == last)
     }
 
+    /// Takes the first element at a path out of the tree.
+    pub fn take_first(&mut self, path: &str) -> Option<Element> {
+        let mut at = self;
+        let (parents, last) = path.rsplit_once('/').unwrap_or(("", path));
+        for name in parents.split('/').filter(|name| !name.is_empty()) {
+            at = at.children.iter_mut().find(|child| child.name == name)?;
+        }
+        let index = at.children.iter().position(|child| child.name == last)?;
+        Some(at.children.swap_remove(index))
+    }
+
     /// The tags in an EC2 `tagSet`.
     pub fn tags(&self) -> Tags {
         self.all("tagSet/item")

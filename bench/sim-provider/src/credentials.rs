@@ -20,8 +20,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     pub fn of_process(config: &Attrs) -> Self {
-        let variables: HashMap<String, String> =
-            std::env::vars().filter(|(_, value)| !value.is_empty()).collect();
+        let variables: HashMap<String, String> = std::env::vars().filter(|(_, value)| !value.is_empty()).collect();
         let mut profiles = HashMap::new();
         for path in files(config, &variables) {
             if let Ok(text) = std::fs::read_to_string(path) {
@@ -76,12 +75,9 @@ pub fn resolve(config: &Attrs, around: &Surroundings) -> Result<Identity, String
     let variable = |name: &str| around.variables.get(name).cloned();
     let named = text(config, "profile").map(ToOwned::to_owned).or_else(|| variable("AWS_PROFILE"));
     let profile = match &named {
-        Some(name) => Some(
-            around
-                .profiles
-                .get(name)
-                .ok_or_else(|| format!("failed to get shared config profile, {name}"))?,
-        ),
+        Some(name) => {
+            Some(around.profiles.get(name).ok_or_else(|| format!("failed to get shared config profile, {name}"))?)
+        }
         None => around.profiles.get("default"),
     };
     let of_profile = |key: &str| profile.and_then(|profile| profile.get(key).cloned());

@@ -223,10 +223,7 @@ fn attribute_type(kind: &Json) -> Result<AttributeType> {
         Some("object") => {
             let members = of.as_object().with_context(|| format!("unreadable object type {kind}"))?;
             AttributeType::Object(
-                members
-                    .iter()
-                    .map(|(name, of)| Ok((name.clone(), attribute_type(of)?)))
-                    .collect::<Result<_>>()?,
+                members.iter().map(|(name, of)| Ok((name.clone(), attribute_type(of)?))).collect::<Result<_>>()?,
             )
         }
         _ => bail!("unknown type {kind}"),

@@ -1,0 +1,36 @@
+"""What the account of harbor holds before anything of csis is applied: the state bucket and the instance profile.
+
+usage: harbor_account.py [BUCKET]        (endpoint and credentials from the environment; harmless when run again)"""
+
+import json
+import sys
+
+import boto3
+from botocore.exceptions import ClientError
+
+BUCKET = sys.argv[1] if len(sys.argv) > 1 else "harbor-state"
+PROFILE = "harbor-ssm"
+
+
+def unless_there(call, *codes, **arguments):
+    try:
+        return call(**arguments)
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in codes:
+            raise
+        return None
+
+
+s3 = boto3.client("s3", region_name="us-west-2")
+place = {"LocationConstraint": "us-west-2"}
+taken = ("BucketAlreadyOwnedByYou", "BucketAlreadyExists")
+unless_there(s3.create_bucket, *taken, Bucket=BUCKET, CreateBucketConfiguration=place)
+s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+
+iam = boto3.client("iam", region_name="us-west-2")
+trust = {"Version": "2012-10-17", "Statement": [
+    {"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}]}
+there = "EntityAlreadyExists"
+unless_there(iam.create_role, there, RoleName=PROFILE, AssumeRolePolicyDocument=json.dumps(trust))
+unless_there(iam.create_instance_profile, there, InstanceProfileName=PROFILE)
+unless_there(iam.add_role_to_instance_profile, there, "LimitExceeded", InstanceProfileName=PROFILE, RoleName=PROFILE)
