@@ -1,0 +1,84 @@
+//! What a change of the tree does to the emission: the difference between the emission of its base and of its head, both made in memory.
+
+use csis_values::emission::Emission;
+use csis_values::intent::Intent;
+use csis_values::report::{FileChange, FileChangeKind};
+use similar::TextDiff;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The files that differ, by path.
+pub fn effect(base: &Emission, head: &Emission) -> Vec<FileChange> {
+    let paths: BTreeSet<&String> = base.files.keys().chain(head.files.keys()).collect();
+    paths
+        .into_iter()
+        .filter_map(|path| {
+            let (before, after) = (base.files.get(path), head.files.get(path));
+            let kind = match (before, after) {
+                (Some(before), Some(after)) if before == after => return None,
+                (Some(_), Some(_)) => FileChangeKind::Changed,
+                (None, _) => FileChangeKind::Added,
+                (_, None) => FileChangeKind::Removed,
+            };
+            let (before, after) = (before.map_or("", String::as_str), after.map_or("", String::as_str));
+            let diff = TextDiff::from_lines(before, after).unified_diff().context_radius(2).to_string();
+            Some(FileChange { path: path.clone(), root: root_of(path, head).or_else(|| root_of(path, base)), kind, diff })
+        })
+        .collect()
+}
+
+fn root_of(path: &str, emission: &Emission) -> Option<String> {
+    let root = emission.roots.iter().find(|r| path.strip_prefix(r.directory.as_str()).is_some_and(|rest| rest.starts_with('/')))?;
+    Some(root.id.clone())
+}
+
+/// The roots a change concerns, by id: those whose emission or sanctions differ, those with a bake of theirs due, and those that read one of them.
+///
+/// The others are planned and shown apart: what they would change does not come from this change.
+pub fn concerned(effect: &[FileChange], base: &Intent, head: &Intent) -> BTreeSet<String> {
+    let mut concerned: BTreeSet<String> = effect.iter().filter_map(|f| f.root.clone()).collect();
+    let before: BTreeMap<&str, _> = base.roots.iter().map(|r| (r.id.as_str(), r)).collect();
+    for root in &head.roots {
+        let same = before.get(root.id.as_str()).is_some_and(|b| {
+            b.sanctions == root.sanctions && b.actions == root.actions && b.replace == root.replace && b.applies.applies == root.applies.applies
+        });
+        if !same {
+            concerned.insert(root.id.clone());
+        }
+    }
+    // Roots stand producers first, so one pass carries the concern down.
+    for root in &head.roots {
+        if root.reads.iter().any(|read| concerned.contains(&read.root)) {
+            concerned.insert(root.id.clone());
+        }
+    }
+    concerned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use csis_values::emission::EmittedRoot;
+
+    fn emission(files: &[(&str, &str)]) -> Emission {
+        let root = EmittedRoot { id: "storage/vol".into(), directory: "storage/vol/storage-generation".into(), backend_file: None, steps: vec![] };
+        Emission { files: files.iter().map(|(p, t)| ((*p).into(), (*t).into())).collect(), roots: vec![root], kept: vec![] }
+    }
+
+    #[test]
+    fn files_are_told_with_their_root_and_a_diff() {
+        let base = emission(&[("storage/vol/storage-generation/a.tf", "one\n"), ("storage/run-storage.sh", "x\n")]);
+        let head = emission(&[("storage/vol/storage-generation/a.tf", "two\n"), ("storage/vol/storage-generation/b.tf", "new\n")]);
+        let found = effect(&base, &head);
+        let told: Vec<_> = found.iter().map(|f| (f.path.as_str(), f.root.as_deref(), f.kind)).collect();
+        assert_eq!(
+            told,
+            [
+                ("storage/run-storage.sh", None, FileChangeKind::Removed),
+                ("storage/vol/storage-generation/a.tf", Some("storage/vol"), FileChangeKind::Changed),
+                ("storage/vol/storage-generation/b.tf", Some("storage/vol"), FileChangeKind::Added),
+            ]
+        );
+        assert!(found[1].diff.contains("-one") && found[1].diff.contains("+two"));
+        assert!(effect(&base, &base).is_empty());
+    }
+}
