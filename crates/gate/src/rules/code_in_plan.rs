@@ -1,0 +1,41 @@
+use super::{Found, Rule};
+use crate::Question;
+
+/// Provisioners and external programs run with the apply's credentials and show nowhere among the changes.
+pub struct CodeInPlan;
+
+impl Rule for CodeInPlan {
+    fn id(&self) -> &'static str {
+        "code-in-plan"
+    }
+
+    fn sentence(&self) -> &'static str {
+        "A plan runs nothing but its providers: provisioners and external programs are refused"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "take the block out of the module; what a machine needs belongs into its image or its launch script"
+    }
+
+    fn judge(&self, q: &Question<'_>, found: &mut Found<'_>) {
+        for code in &q.plan.code {
+            found
+                .refuse(format!("the configuration runs code of its own: {} in {}", code.what, code.address))
+                .on_address(&code.address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::*;
+    use csis_values::plan::Code;
+
+    #[test]
+    fn a_provisioner_is_refused_although_no_change_shows_it() {
+        let mut plan = plan(vec![]);
+        plan.code =
+            vec![Code { what: "provisioner local-exec".into(), address: "module.storage_a.null_resource.x".into() }];
+        assert!(said(&judged(&plan), "code-in-plan")[0].contains("local-exec"));
+    }
+}

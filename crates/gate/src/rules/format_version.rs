@@ -1,0 +1,57 @@
+use super::{Found, Rule};
+use crate::Question;
+
+/// The major version of plan documents whose meaning is known here.
+const MAJOR: &str = "1";
+
+pub struct FormatVersion;
+
+impl Rule for FormatVersion {
+    fn id(&self) -> &'static str {
+        "format-version"
+    }
+
+    fn sentence(&self) -> &'static str {
+        "A plan document of a major format version other than 1 may mean anything, and is refused"
+    }
+
+    fn remedy(&self) -> &'static str {
+        "plan with an engine whose format csis knows, or use a newer csis"
+    }
+
+    fn judge(&self, q: &Question<'_>, found: &mut Found<'_>) {
+        if !q.is_plan() {
+            return;
+        }
+        match q.plan.format_version.as_deref() {
+            None => {
+                found.refuse("the plan does not say which format version it has");
+            }
+            Some(version) if version.split_once('.').map_or(version, |(major, _)| major) != MAJOR => {
+                found.refuse(format!("the plan has format version {version}; csis knows {MAJOR}.x"));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::*;
+
+    #[test]
+    fn only_major_one_is_known() {
+        for (version, refused) in [
+            (Some("1.2"), false),
+            (Some("1"), false),
+            (Some("2.0"), true),
+            (Some("10.0"), true),
+            (Some(""), true),
+            (None, true),
+        ] {
+            let mut plan = plan(vec![]);
+            plan.format_version = version.map(str::to_owned);
+            assert_eq!(judged(&plan).is_refused(), refused, "{version:?}");
+        }
+    }
+}
