@@ -1,0 +1,289 @@
+//! The private working copy of a root.
+//!
+//! The engine never runs in the generated folder. A root's files are laid into `_private/`, at the same depth so that relative module paths hold, readable
+//! by their owner alone; `tfplan`, `.terraform` and opened secrets exist only there.
+
+use crate::markers::{self, Unopened};
+use csis_values::emission::{EmittedRoot, Emission};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+pub const LOCK: &str = ".terraform.lock.hcl";
+/// The name of the folder with the working copies.
+pub const PRIVATE: &str = "_private";
+
+#[derive(Debug, thiserror::Error)]
+pub enum MaterialiseError {
+    #[error("{path}: {source}", path = path.display())]
+    Io { path: PathBuf, source: io::Error },
+    /// The generation directory or a root's directory leaves the tree.
+    #[error("`{0}` is not a folder inside the tree")]
+    Outside(String),
+    #[error(transparent)]
+    Unopened(#[from] Unopened),
+}
+
+/// Where a root's working copy stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkingCopy {
+    /// The folder the engine runs in; absolute when the tree's path is.
+    pub directory: PathBuf,
+    /// The root's folder in the generation directory.
+    pub generated: PathBuf,
+    /// The generation directory had a provider lock for this root.
+    pub locked: bool,
+}
+
+/// The working copy's place; nothing is written. `generation` is the generation directory relative to the tree's root, e.g. `generated`.
+pub fn place(tree: &Path, generation: &str, directory: &str) -> Result<WorkingCopy, MaterialiseError> {
+    let inside = |text: &str| -> Result<Vec<String>, MaterialiseError> {
+        let mut parts = Vec::new();
+        for component in Path::new(text).components() {
+            match component {
+                Component::CurDir => {}
+                Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
+                _ => return Err(MaterialiseError::Outside(text.to_owned())),
+            }
+        }
+        if parts.is_empty() { Err(MaterialiseError::Outside(text.to_owned())) } else { Ok(parts) }
+    };
+    let (folder, root) = (inside(generation)?, inside(directory)?);
+    let mut private = tree.to_owned();
+    private.extend(&folder[..folder.len() - 1]);
+    private.push(PRIVATE);
+    private.extend(&root);
+    let mut generated = tree.to_owned();
+    generated.extend(&folder);
+    generated.extend(&root);
+    let locked = generated.join(LOCK).is_file();
+    Ok(WorkingCopy { directory: private, generated, locked })
+}
+
+/// Lays the files of a root into its working copy. What an earlier emission left there goes; what the engine made stays.
+///
+/// `secrets` maps encrypted markers, as written, to their plaintexts.
+pub fn materialise(
+    tree: &Path,
+    generation: &str,
+    emission: &Emission,
+    root: &EmittedRoot,
+    secrets: &BTreeMap<String, String>,
+) -> Result<WorkingCopy, MaterialiseError> {
+    let copy = place(tree, generation, &root.directory)?;
+    let base = copy.directory.ancestors().nth(Path::new(&root.directory).components().count()).unwrap_or(tree).to_owned();
+    private_folder(&copy.directory)?;
+    // Git never sees the working copies, whatever the tree's own ignore file says.
+    let ignore = base.join(".gitignore");
+    if !ignore.is_file() {
+        write(&ignore, b"*\n")?;
+    }
+    let prefix = format!("{}/", root.directory.trim_end_matches('/'));
+    let mut laid = BTreeSet::new();
+    for (path, text) in &emission.files {
+        let Some(name) = path.strip_prefix(&prefix) else { continue };
+        if name.split('/').any(|part| part.is_empty() || part == "..") {
+            return Err(MaterialiseError::Outside(path.clone()));
+        }
+        let target = copy.directory.join(name);
+        if let Some(folder) = target.parent() {
+            private_folder(folder)?;
+        }
+        write_if_changed(&target, markers::open(name, text, secrets)?.as_bytes())?;
+        laid.insert(PathBuf::from(name));
+    }
+    drop_stale(&copy.directory, &copy.directory, &laid)?;
+    if copy.locked {
+        let from = copy.generated.join(LOCK);
+        let lock = fs::read(&from).map_err(|source| MaterialiseError::Io { path: from, source })?;
+        write_if_changed(&copy.directory.join(LOCK), &lock)?;
+    }
+    Ok(copy)
+}
+
+/// Carries the provider lock that `init` wrote back into the generation directory; says whether that changed anything.
+pub fn carry_lock_back(copy: &WorkingCopy) -> Result<bool, MaterialiseError> {
+    let from = copy.directory.join(LOCK);
+    let lock = match fs::read(&from) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(MaterialiseError::Io { path: from, source }),
+    };
+    let to = copy.generated.join(LOCK);
+    if fs::read(&to).is_ok_and(|old| old == lock) {
+        return Ok(false);
+    }
+    fs::create_dir_all(&copy.generated).map_err(|source| MaterialiseError::Io { path: copy.generated.clone(), source })?;
+    fs::write(&to, lock).map_err(|source| MaterialiseError::Io { path: to, source })?;
+    Ok(true)
+}
+
+/// What the engine or csis made in a working copy, and no emission holds.
+fn is_made(name: &str) -> bool {
+    name == ".terraform"
+        || name == LOCK
+        || name.starts_with("tfplan")
+        || name.starts_with("terraform.tfstate")
+        || name.starts_with("errored.tfstate")
+        || name.ends_with(".auto.tfvars")
+        || name == "unmount-receipts"
+}
+
+fn drop_stale(top: &Path, folder: &Path, laid: &BTreeSet<PathBuf>) -> Result<(), MaterialiseError> {
+    let failed = |path: &Path, source| MaterialiseError::Io { path: path.to_owned(), source };
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder, error))? {
+        let entry = entry.map_err(|error| failed(folder, error))?;
+        let path = entry.path();
+        if folder == top && is_made(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        let name = path.strip_prefix(top).unwrap_or(&path).to_owned();
+        let kind = entry.file_type().map_err(|error| failed(&path, error))?;
+        if kind.is_dir() {
+            if laid.iter().any(|file| file.starts_with(&name)) {
+                drop_stale(top, &path, laid)?;
+            } else {
+                fs::remove_dir_all(&path).map_err(|error| failed(&path, error))?;
+            }
+        } else if !laid.contains(&name) {
+            fs::remove_file(&path).map_err(|error| failed(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder and its missing parents for their owner alone.
+pub(crate) fn private_folder(path: &Path) -> Result<(), MaterialiseError> {
+    let failed = |source| MaterialiseError::Io { path: path.to_owned(), source };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+        builder.mode(0o700);
+        builder.create(path).map_err(failed)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed)
+    }
+    #[cfg(not(unix))]
+    builder.create(path).map_err(failed)
+}
+
+/// Leaves a file alone that already says it, so that its time tells when it changed.
+pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), MaterialiseError> {
+    let is_link = path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
+    if !is_link && fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    write(path, bytes)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), MaterialiseError> {
+    let failed = |source| MaterialiseError::Io { path: path.to_owned(), source };
+    // A link is replaced, never written through.
+    if path.symlink_metadata().is_ok() {
+        fs::remove_file(path).map_err(failed)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> EmittedRoot {
+        EmittedRoot {
+            id: "storage/volumes".into(),
+            directory: "storage/volumes/storage-generation".into(),
+            backend_file: None,
+            steps: Vec::new(),
+        }
+    }
+
+    fn emission(files: &[(&str, &str)]) -> Emission {
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Emission { files, roots: vec![root()], ..Emission::default() }
+    }
+
+    #[test]
+    fn a_working_copy_has_the_depth_of_the_generated_root() {
+        let tree = Path::new("/t");
+        for (generation, private) in [("./generated/", "/t/_private/a/b/c"), ("out/gen", "/t/out/_private/a/b/c")] {
+            let copy = place(tree, generation, "a/b/c").unwrap();
+            assert_eq!(copy.directory, Path::new(private));
+            assert_eq!(copy.directory.components().count(), copy.generated.components().count());
+        }
+        for outside in ["../x", "/etc", "."] {
+            assert!(matches!(place(tree, outside, "a"), Err(MaterialiseError::Outside(_))), "{outside}");
+            assert!(matches!(place(tree, "generated", outside), Err(MaterialiseError::Outside(_))), "{outside}");
+        }
+    }
+
+    #[test]
+    fn files_are_laid_and_stale_ones_go_while_the_engines_own_stay() {
+        let tree = tempfile::tempdir().unwrap();
+        let at = "storage/volumes/storage-generation";
+        let first = emission(&[
+            (&format!("{at}/main.tf"), "a = \"ENC[age:eA==]\"\n"),
+            (&format!("{at}/old.tf"), ""),
+            (&format!("{at}/files/x"), "x"),
+            ("storage/run-storage.sh", ""),
+        ]);
+        let secrets = BTreeMap::from([("ENC[age:eA==]".to_owned(), "s\"1".to_owned())]);
+        let generated = tree.path().join("generated").join(at);
+        fs::create_dir_all(&generated).unwrap();
+        fs::write(generated.join(LOCK), "lock").unwrap();
+        let copy = materialise(tree.path(), "generated", &first, &root(), &secrets).unwrap();
+        assert!(copy.locked);
+        let read = |name: &str| fs::read_to_string(copy.directory.join(name)).ok();
+        assert_eq!(read("main.tf").as_deref(), Some("a = \"s\\\"1\"\n"));
+        assert_eq!(read(LOCK).as_deref(), Some("lock"));
+        assert_eq!(fs::read_to_string(tree.path().join("_private/.gitignore")).unwrap(), "*\n");
+        for made in ["tfplan", "terraform.tfstate", "i.auto.tfvars"] {
+            fs::write(copy.directory.join(made), "").unwrap();
+        }
+        fs::create_dir(copy.directory.join(".terraform")).unwrap();
+        let second = emission(&[(&format!("{at}/main.tf"), "b = 1\n")]);
+        materialise(tree.path(), "generated", &second, &root(), &secrets).unwrap();
+        let mut left: Vec<String> =
+            fs::read_dir(&copy.directory).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        left.sort();
+        assert_eq!(left, [".terraform", LOCK, "i.auto.tfvars", "main.tf", "terraform.tfstate", "tfplan"]);
+        assert!(!generated.join("main.tf").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_working_copy_is_for_its_owner_alone_and_no_link_is_followed() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let tree = tempfile::tempdir().unwrap();
+        let victim = tree.path().join("victim");
+        fs::write(&victim, "mine").unwrap();
+        let at = "storage/volumes/storage-generation";
+        let private = tree.path().join("_private").join(at);
+        fs::create_dir_all(&private).unwrap();
+        symlink(&victim, private.join("main.tf")).unwrap();
+        let copy = materialise(tree.path(), "generated", &emission(&[(&format!("{at}/main.tf"), "x = 1\n")]), &root(), &BTreeMap::new()).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&copy.directory), mode(&copy.directory.join("main.tf"))), (0o700, 0o600));
+    }
+
+    #[test]
+    fn a_lock_travels_back_only_when_it_differs() {
+        let tree = tempfile::tempdir().unwrap();
+        let copy = place(tree.path(), "generated", "a/b/c").unwrap();
+        assert!(!carry_lock_back(&copy).unwrap());
+        fs::create_dir_all(&copy.directory).unwrap();
+        fs::write(copy.directory.join(LOCK), "new").unwrap();
+        assert!(carry_lock_back(&copy).unwrap());
+        assert!(!carry_lock_back(&copy).unwrap());
+    }
+}

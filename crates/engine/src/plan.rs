@@ -1,0 +1,13 @@
+//! Plans: reading them, and what may be said of the values in them.
+
+mod configuration;
+mod diff;
+pub(crate) mod json;
+mod redact;
+mod show;
+
+pub use redact::Redactor;
+pub use show::{Outputs, Reading, read};
+
+#[cfg(test)]
+mod tests;
