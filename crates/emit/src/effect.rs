@@ -21,13 +21,21 @@ pub fn effect(base: &Emission, head: &Emission) -> Vec<FileChange> {
             };
             let (before, after) = (before.map_or("", String::as_str), after.map_or("", String::as_str));
             let diff = TextDiff::from_lines(before, after).unified_diff().context_radius(2).to_string();
-            Some(FileChange { path: path.clone(), root: root_of(path, head).or_else(|| root_of(path, base)), kind, diff })
+            Some(FileChange {
+                path: path.clone(),
+                root: root_of(path, head).or_else(|| root_of(path, base)),
+                kind,
+                diff,
+            })
         })
         .collect()
 }
 
 fn root_of(path: &str, emission: &Emission) -> Option<String> {
-    let root = emission.roots.iter().find(|r| path.strip_prefix(r.directory.as_str()).is_some_and(|rest| rest.starts_with('/')))?;
+    let root = emission
+        .roots
+        .iter()
+        .find(|r| path.strip_prefix(r.directory.as_str()).is_some_and(|rest| rest.starts_with('/')))?;
     Some(root.id.clone())
 }
 
@@ -39,7 +47,10 @@ pub fn concerned(effect: &[FileChange], base: &Intent, head: &Intent) -> BTreeSe
     let before: BTreeMap<&str, _> = base.roots.iter().map(|r| (r.id.as_str(), r)).collect();
     for root in &head.roots {
         let same = before.get(root.id.as_str()).is_some_and(|b| {
-            b.sanctions == root.sanctions && b.actions == root.actions && b.replace == root.replace && b.applies.applies == root.applies.applies
+            b.sanctions == root.sanctions
+                && b.actions == root.actions
+                && b.replace == root.replace
+                && b.applies.applies == root.applies.applies
         });
         if !same {
             concerned.insert(root.id.clone());
@@ -60,14 +71,26 @@ mod tests {
     use csis_values::emission::EmittedRoot;
 
     fn emission(files: &[(&str, &str)]) -> Emission {
-        let root = EmittedRoot { id: "storage/vol".into(), directory: "storage/vol/storage-generation".into(), backend_file: None, steps: vec![] };
-        Emission { files: files.iter().map(|(p, t)| ((*p).into(), (*t).into())).collect(), roots: vec![root], kept: vec![] }
+        let root = EmittedRoot {
+            id: "storage/vol".into(),
+            directory: "storage/vol/storage-generation".into(),
+            backend_file: None,
+            steps: vec![],
+        };
+        Emission {
+            files: files.iter().map(|(p, t)| ((*p).into(), (*t).into())).collect(),
+            roots: vec![root],
+            kept: vec![],
+        }
     }
 
     #[test]
     fn files_are_told_with_their_root_and_a_diff() {
         let base = emission(&[("storage/vol/storage-generation/a.tf", "one\n"), ("storage/run-storage.sh", "x\n")]);
-        let head = emission(&[("storage/vol/storage-generation/a.tf", "two\n"), ("storage/vol/storage-generation/b.tf", "new\n")]);
+        let head = emission(&[
+            ("storage/vol/storage-generation/a.tf", "two\n"),
+            ("storage/vol/storage-generation/b.tf", "new\n"),
+        ]);
         let found = effect(&base, &head);
         let told: Vec<_> = found.iter().map(|f| (f.path.as_str(), f.root.as_deref(), f.kind)).collect();
         assert_eq!(

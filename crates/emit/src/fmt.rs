@@ -45,7 +45,9 @@ fn structures(body: &Body, indent: usize, out: &mut String) {
     };
     for structure in body {
         match structure {
-            Structure::Attribute(attribute) => members.push((attribute.key.to_string(), expression(&attribute.expr, indent, false))),
+            Structure::Attribute(attribute) => {
+                members.push((attribute.key.to_string(), expression(&attribute.expr, indent, false)))
+            }
             Structure::Block(inner) => {
                 flush(&mut members, &mut first, out);
                 if !first {
@@ -117,7 +119,8 @@ fn expression(expr: &Expression, indent: usize, inline: bool) -> String {
         Expression::String(text) => escape::quoted(text),
         Expression::Array(items) => array(items, indent, inline),
         Expression::Object(members) => {
-            let members: Vec<_> = members.iter().map(|(k, v)| (object_key(k), expression(v, indent + 2, inline))).collect();
+            let members: Vec<_> =
+                members.iter().map(|(k, v)| (object_key(k), expression(v, indent + 2, inline))).collect();
             object(&members, indent, inline)
         }
         Expression::TemplateExpr(template) => quoted_template(template),
@@ -208,12 +211,14 @@ fn path(traversal: &Traversal) -> String {
 fn function(call: &FuncCall, indent: usize, inline: bool) -> String {
     let last = call.args.len().saturating_sub(1);
     let args: Vec<_> = call.args.iter().enumerate().map(|(i, a)| expression(a, indent, inline || i != last)).collect();
-    let namespace: String = call.name.namespace.iter().map(|part| format!("{part}::")).collect();
-    format!("{namespace}{}({}{})", call.name.name, args.join(", "), if call.expand_final { "..." } else { "" })
+    let name =
+        call.name.namespace.iter().chain([&call.name.name]).map(hcl::Identifier::as_str).collect::<Vec<_>>().join("::");
+    format!("{name}({}{})", args.join(", "), if call.expand_final { "..." } else { "" })
 }
 
 fn choice(conditional: &Conditional) -> String {
-    let [condition, yes, no] = [&conditional.cond_expr, &conditional.true_expr, &conditional.false_expr].map(|e| expression(e, 0, true));
+    let [condition, yes, no] =
+        [&conditional.cond_expr, &conditional.true_expr, &conditional.false_expr].map(|e| expression(e, 0, true));
     format!("{condition} ? {yes} : {no}")
 }
 
@@ -221,7 +226,12 @@ fn operator(operation: &Operation) -> String {
     match operation {
         Operation::Unary(unary) => format!("{}{}", unary.operator.as_str(), expression(&unary.expr, 0, true)),
         Operation::Binary(binary) => {
-            format!("{} {} {}", expression(&binary.lhs_expr, 0, true), binary.operator.as_str(), expression(&binary.rhs_expr, 0, true))
+            format!(
+                "{} {} {}",
+                expression(&binary.lhs_expr, 0, true),
+                binary.operator.as_str(),
+                expression(&binary.rhs_expr, 0, true)
+            )
         }
     }
 }
@@ -258,7 +268,9 @@ fn quoted_template(template: &TemplateExpr) -> String {
             }
             directive @ Element::Directive(_) => {
                 let single = Template::from_iter([directive.clone()]);
-                out.push_str(&hcl::format::to_string(&single).unwrap_or_default().replace('\n', "\\n").replace('"', "\\\""));
+                out.push_str(
+                    &hcl::format::to_string(&single).unwrap_or_default().replace('\n', "\\n").replace('"', "\\\""),
+                );
             }
         }
     }

@@ -28,7 +28,9 @@ const HOSTILE: &[&str] = &[
 ];
 
 fn engine() -> Option<&'static str> {
-    ["tofu", "terraform"].into_iter().find(|name| Command::new(name).arg("version").env("CHECKPOINT_DISABLE", "1").output().is_ok())
+    ["tofu", "terraform"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("version").env("CHECKPOINT_DISABLE", "1").output().is_ok())
 }
 
 fn run(binary: &str, folder: &Path, args: &[&str]) -> (bool, String) {
@@ -41,14 +43,22 @@ fn run(binary: &str, folder: &Path, args: &[&str]) -> (bool, String) {
         .env("TF_CLI_CONFIG_FILE", folder.join("none.tfrc"))
         .output()
         .unwrap();
-    (output.status.success(), format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
+    (
+        output.status.success(),
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)),
+    )
 }
 
 fn hostile_body() -> Body {
     let strings: Expression = HOSTILE.iter().map(|t| Expression::from(*t)).collect::<Vec<_>>().into();
-    let keys: Object<hcl::ObjectKey, Expression> =
-        HOSTILE.iter().enumerate().map(|(i, t)| (hcl::ObjectKey::Expression(Expression::from(*t)), Expression::from(i))).collect();
-    let output = |name: &str, value: Expression| Block::builder("output").add_label(name).add_attribute(("value", value)).build();
+    let keys: Object<hcl::ObjectKey, Expression> = HOSTILE
+        .iter()
+        .enumerate()
+        .map(|(i, t)| (hcl::ObjectKey::Expression(Expression::from(*t)), Expression::from(i)))
+        .collect();
+    let output = |name: &str, value: Expression| {
+        Block::builder("output").add_label(name).add_attribute(("value", value)).build()
+    };
     Body::from_iter([output("strings", strings), output("keys", Expression::Object(keys))])
 }
 
@@ -59,13 +69,17 @@ fn identifier(name: &str) -> Identifier {
 /// Something of every form of the syntax tree.
 fn every_form() -> Body {
     let variable = |name: &str| Expression::from(Variable::new(name).unwrap());
-    let path = Expression::from(Traversal::builder(variable("var")).attr("a").index("k\"${x}").attr("b").index(0).build());
+    let path =
+        Expression::from(Traversal::builder(variable("var")).attr("a").index("k\"${x}").attr("b").index(0).build());
     let nested: Object<hcl::ObjectKey, Expression> = [
         ("a", Expression::from(1)),
         ("a longer key", Expression::from(1.5)),
         ("größe", Expression::from(true)),
         ("👩‍🚀", Expression::from("x")),
-        ("inner", Expression::Object([(hcl::ObjectKey::from(identifier("z")), Expression::Null)].into_iter().collect())),
+        (
+            "inner",
+            Expression::Object([(hcl::ObjectKey::from(identifier("z")), Expression::Null)].into_iter().collect()),
+        ),
         ("after", Expression::Array(vec![])),
     ]
     .into_iter()
@@ -78,7 +92,9 @@ fn every_form() -> Body {
     let choice = Conditional::new(path.clone(), Expression::Object(nested.clone()), Expression::Object(Object::new()));
     let mut heredoc = Heredoc::new(identifier("EOT"), "a \"b\" ${path.module}\n  c\n");
     heredoc.strip = HeredocStripMode::Indent;
-    let each = ForExpr::new(identifier("v"), path.clone(), variable("v")).with_key_var(identifier("k")).with_key_expr(variable("k"));
+    let each = ForExpr::new(identifier("v"), path.clone(), variable("v"))
+        .with_key_var(identifier("k"))
+        .with_key_expr(variable("k"));
     let list = ForExpr::new(identifier("v"), path.clone(), variable("v")).with_cond_expr(Expression::Bool(true));
     let many: Vec<Expression> = (0..40).map(|i| Expression::from(format!("element-{i}"))).collect();
     let inner = Block::builder("lifecycle").add_attribute(("create_before_destroy", true)).build();

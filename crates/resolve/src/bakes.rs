@@ -23,7 +23,13 @@ pub(crate) struct Bakes {
 }
 
 impl Bakes {
-    pub(crate) fn decide(tree: &Tree, records: &Records, request: &Request, scope: &Scope, found: &mut Diagnostics) -> Bakes {
+    pub(crate) fn decide(
+        tree: &Tree,
+        records: &Records,
+        request: &Request,
+        scope: &Scope,
+        found: &mut Diagnostics,
+    ) -> Bakes {
         let mut round = Round { tree, records, request, scope, decided: BTreeMap::new(), adopted: BTreeSet::new() };
         for os in tree.builders_of(Class::OsBuilder) {
             for (entry, runtime) in base_runtimes(tree, os) {
@@ -36,8 +42,11 @@ impl Bakes {
         if !round.adopted.is_empty() {
             let list: Vec<_> = round.adopted.iter().map(String::as_str).collect();
             found.push(
-                Diagnostic::note("adopted-build", format!("builds recorded without csis's fingerprint count as current: {}", list.join(", ")))
-                    .help("Run `csis lineage restamp` to track their inputs"),
+                Diagnostic::note(
+                    "adopted-build",
+                    format!("builds recorded without csis's fingerprint count as current: {}", list.join(", ")),
+                )
+                .help("Run `csis lineage restamp` to track their inputs"),
             );
         }
         Bakes { decided: round.decided }
@@ -53,12 +62,17 @@ impl Bakes {
 
     /// The edges at which something bakes, on any runtime.
     pub(crate) fn edges(&self, tree: &Tree) -> Vec<LineageEdge> {
-        let due: BTreeSet<&str> = self.decided.iter().filter(|(_, bake)| bake.due).map(|((series, _), _)| series.as_str()).collect();
+        let due: BTreeSet<&str> =
+            self.decided.iter().filter(|(_, bake)| bake.due).map(|((series, _), _)| series.as_str()).collect();
         let mut edges: Vec<_> = tree
             .images
             .iter()
             .filter(|i| due.contains(i.name.safe.as_str()) || due.contains(i.source.value.as_str()))
-            .map(|i| LineageEdge { parent: i.source.value.clone(), child: i.name.safe.clone(), due: due.contains(i.name.safe.as_str()) })
+            .map(|i| LineageEdge {
+                parent: i.source.value.clone(),
+                child: i.name.safe.clone(),
+                due: due.contains(i.name.safe.as_str()),
+            })
             .collect();
         edges.sort();
         edges.dedup();
@@ -116,11 +130,18 @@ impl Round<'_> {
         let series = &os.name.safe;
         let fingerprint = fingerprint::base(self.tree, os, entry, runtime);
         let refresh = os.fields.object("update").and_then(|u| u.int("refresh_days")).filter(|days| *days > 0);
-        self.conclude(series, &runtime.name.safe, fingerprint, |head, request| {
-            let days = refresh?;
-            let age = days_between(head.run.as_deref()?, &request.now)?;
-            (age >= days).then(|| format!("update policy: head {} is {age} days old (refresh_days: {days})", head.build_id))
-        }, None);
+        self.conclude(
+            series,
+            &runtime.name.safe,
+            fingerprint,
+            |head, request| {
+                let days = refresh?;
+                let age = days_between(head.run.as_deref()?, &request.now)?;
+                (age >= days)
+                    .then(|| format!("update policy: head {} is {age} days old (refresh_days: {days})", head.build_id))
+            },
+            None,
+        );
     }
 
     fn image(&mut self, image: &Image) {
@@ -150,7 +171,10 @@ impl Round<'_> {
                 if head.fingerprint_scheme.is_none() {
                     self.adopted.insert(format!("{series}@{runtime}"));
                 }
-                match parent_moved.or_else(|| inputs_changed(head, &fingerprint)).or_else(|| outdated(head, self.request)) {
+                match parent_moved
+                    .or_else(|| inputs_changed(head, &fingerprint))
+                    .or_else(|| outdated(head, self.request))
+                {
                     Some(why) => (true, why),
                     None => (false, format!("current (build {})", head.build_id)),
                 }
@@ -185,7 +209,8 @@ impl Parent {
         let bakes = own.is_some_and(|b| b.due);
         let head = records.head(series, runtime);
         let pin = pinned_parent(records, &image.name.safe, runtime);
-        let recorded = |build: &Build| build.input_fingerprint.clone().unwrap_or_else(|| format!("build:{}", build.build_id));
+        let recorded =
+            |build: &Build| build.input_fingerprint.clone().unwrap_or_else(|| format!("build:{}", build.build_id));
         let declared = || {
             let base = round.tree.base_of(&image.name.safe);
             base.map(|os| Capabilities::declared(round.tree, os, runtime)).unwrap_or_default()
@@ -211,7 +236,9 @@ impl Parent {
                     records.build(parent).map(|b| b.build_id.as_str())
                 });
                 let moved = match (made_from, head) {
-                    (Some(old), Some(new)) if old != new.build_id => Some(format!("parent moved {old} -> {} (parent_policy: follow)", new.build_id)),
+                    (Some(old), Some(new)) if old != new.build_id => {
+                        Some(format!("parent moved {old} -> {} (parent_policy: follow)", new.build_id))
+                    }
                     _ if bakes => {
                         let current = head.map_or(series, |h| h.build_id.as_str());
                         Some(format!("parent {current} re-bakes this run (parent_policy: follow)"))
@@ -236,6 +263,13 @@ fn inputs_changed(head: &Build, fingerprint: &str) -> Option<String> {
         return None;
     }
     let recorded = head.input_fingerprint.as_deref().unwrap_or("");
-    let same = recorded == fingerprint || (head.imported && recorded.len() >= IMPORTED_PREFIX && fingerprint.starts_with(recorded));
-    (!same).then(|| format!("inputs changed ({} -> {})", if recorded.is_empty() { "none" } else { short(recorded) }, short(fingerprint)))
+    let same = recorded == fingerprint
+        || (head.imported && recorded.len() >= IMPORTED_PREFIX && fingerprint.starts_with(recorded));
+    (!same).then(|| {
+        format!(
+            "inputs changed ({} -> {})",
+            if recorded.is_empty() { "none" } else { short(recorded) },
+            short(fingerprint)
+        )
+    })
 }

@@ -3,7 +3,7 @@
 //! There is one shape and one function, for deciding and for recording. Hashed are the declarations: tests as data, modifications with the content of
 //! their files. Not hashed: machine types, sessions, users, run ids, times, and what a vendor query finds today.
 
-use csis_kinds::registry;
+use csis_kinds::{StorageKind, registry};
 use csis_values::fields::Fields;
 use csis_values::records::Build;
 use csis_values::tree::{Builder, Image, Tree};
@@ -24,7 +24,7 @@ impl Capabilities {
         let served: Vec<&str> = tree
             .builders_of(Class::StorageBuilder)
             .filter(|b| b.runtime.as_ref().is_some_and(|r| r.value == runtime))
-            .filter_map(|b| registry::storage(b).map(|kind| kind.capability()))
+            .filter_map(|b| registry::storage(b).map(StorageKind::capability))
             .collect();
         let words = |key| sorted(os.fields.texts(key).iter().map(|t| t.trim().to_lowercase()).collect());
         Capabilities {
@@ -88,7 +88,13 @@ pub(crate) fn base(tree: &Tree, os: &Builder, entry: &Fields, runtime: &Builder)
 }
 
 /// An image on a runtime; `parent` is the parent's fingerprint.
-pub(crate) fn image(tree: &Tree, image: &Image, runtime: Option<&Builder>, parent: &str, stamp: &Capabilities) -> String {
+pub(crate) fn image(
+    tree: &Tree,
+    image: &Image,
+    runtime: Option<&Builder>,
+    parent: &str,
+    stamp: &Capabilities,
+) -> String {
     let modifications: Vec<_> = image
         .modifications
         .iter()

@@ -19,7 +19,14 @@ pub(crate) enum Replacement {
     Follow,
 }
 
-pub(crate) fn root(tree: &Tree, records: &Records, scope: &Scope, bakes: &Bakes, builder: &Builder, found: &mut Diagnostics) -> Option<Root> {
+pub(crate) fn root(
+    tree: &Tree,
+    records: &Records,
+    scope: &Scope,
+    bakes: &Bakes,
+    builder: &Builder,
+    found: &mut Diagnostics,
+) -> Option<Root> {
     let runtime = site::runtime_of(tree, builder);
     let runtime_name = runtime.map(|r| r.name.safe.clone());
     if !scope.holds(runtime_name.as_deref()) {
@@ -28,11 +35,13 @@ pub(crate) fn root(tree: &Tree, records: &Records, scope: &Scope, bakes: &Bakes,
     let kind = registry::instance(builder)?;
     let declared: Vec<&Instance> = tree.instances.iter().filter(|i| i.builder.value == builder.name.safe).collect();
     let decommissioned = decommissioned(tree, records, runtime_name.as_deref());
-    let located = records.locations.contains_key(&builder.name.safe) || records.locations.contains_key(&builder.name.label);
+    let located =
+        records.locations.contains_key(&builder.name.safe) || records.locations.contains_key(&builder.name.label);
     if declared.is_empty() && decommissioned.is_empty() && !located {
         return None;
     }
-    let applies = site::applies("apply_instances", &tree.config.apply_instances, scope, builder, runtime_name.as_deref());
+    let applies =
+        site::applies("apply_instances", &tree.config.apply_instances, scope, builder, runtime_name.as_deref());
     let instances = declared.iter().map(|i| machine(tree, records, bakes, i, runtime, found)).collect();
     let mut types: BTreeSet<&str> = kind.resource_types().iter().copied().collect();
     let machine_type = kind.machine().split('.').next().unwrap_or_default();
@@ -73,7 +82,14 @@ pub(crate) fn root(tree: &Tree, records: &Records, scope: &Scope, bakes: &Bakes,
     Some(root)
 }
 
-fn machine(tree: &Tree, records: &Records, bakes: &Bakes, instance: &Instance, runtime: Option<&Builder>, found: &mut Diagnostics) -> InstanceIntent {
+fn machine(
+    tree: &Tree,
+    records: &Records,
+    bakes: &Bakes,
+    instance: &Instance,
+    runtime: Option<&Builder>,
+    found: &mut Diagnostics,
+) -> InstanceIntent {
     let image = instance.image.as_ref().and_then(|i| tree.image(&i.value));
     let group = image.and_then(|i| i.group.as_ref()).and_then(|g| tree.group(&g.value));
     let launch = launched(records, &instance.name.safe);
@@ -105,7 +121,14 @@ fn hostname(records: &Records, instance: &Instance, standing: Option<&Launch>) -
     format!("{}-{:03}", instance.name.written.trim(), u64::from(last) + 1)
 }
 
-fn build(tree: &Tree, records: &Records, bakes: &Bakes, instance: &Instance, image: Option<&Image>, launch: Option<&Launch>) -> BuildRef {
+fn build(
+    tree: &Tree,
+    records: &Records,
+    bakes: &Bakes,
+    instance: &Instance,
+    image: Option<&Image>,
+    launch: Option<&Launch>,
+) -> BuildRef {
     let runtime = instance.runtime.value.as_str();
     let series = image.map_or("", |i| i.name.safe.as_str());
     let head = records.head(series, runtime);
@@ -114,12 +137,18 @@ fn build(tree: &Tree, records: &Records, bakes: &Bakes, instance: &Instance, ima
     let bound = match instance.image_policy {
         Policy::Follow => head.map(|h| h.build_id.clone()).or(pin).or_else(of_launch),
         // Without a pin the first binding is to the head, unless a newer build is about to be made.
-        Policy::Pinned => pin.or_else(of_launch).or_else(|| head.filter(|_| !bakes.is_due(series, runtime)).map(|h| h.build_id.clone())),
+        Policy::Pinned => pin
+            .or_else(of_launch)
+            .or_else(|| head.filter(|_| !bakes.is_due(series, runtime)).map(|h| h.build_id.clone())),
     };
     if let Some(id) = bound {
         return BuildRef::Pinned { id };
     }
-    BuildRef::Deferred { pattern: image.map_or_else(String::new, |i| pattern(tree, i, runtime)), series: series.to_owned(), runtime: runtime.to_owned() }
+    BuildRef::Deferred {
+        pattern: image.map_or_else(String::new, |i| pattern(tree, i, runtime)),
+        series: series.to_owned(),
+        runtime: runtime.to_owned(),
+    }
 }
 
 /// The name of an image's artifacts on a runtime, without the time stamp.
@@ -173,5 +202,9 @@ fn variables(declared: &[&Instance], records: &Records, applies: bool) -> BTreeM
 }
 
 fn live(machine: &str, name: &Name) -> LiveObject {
-    LiveObject { address: format!("{}.{machine}", sanctions::instance_module(name)), kind: "instance".to_owned(), name: name.safe.clone() }
+    LiveObject {
+        address: format!("{}.{machine}", sanctions::instance_module(name)),
+        kind: "instance".to_owned(),
+        name: name.safe.clone(),
+    }
 }

@@ -34,7 +34,10 @@ pub(crate) fn resolve(
                 found.push(
                     Diagnostic::error(
                         "no-device-left",
-                        format!("instance {}: no device letter is left for the volume of storage {}", instance.name, storage.name),
+                        format!(
+                            "instance {}: no device letter is left for the volume of storage {}",
+                            instance.name, storage.name
+                        ),
                     )
                     .at(&mount.at)
                     .help("Mount at most 21 volumes on one machine: /dev/xvdf to /dev/xvdz"),
@@ -72,7 +75,8 @@ fn is_new(storage: &Storage, record: Option<&StorageRecord>) -> bool {
     match record.state.as_deref() {
         None | Some("destroyed") => true,
         Some("active") => {
-            let text = |event: &serde_json::Value, key: &str| event.get(key).and_then(|v| v.as_str().map(str::to_owned));
+            let text =
+                |event: &serde_json::Value, key: &str| event.get(key).and_then(|v| v.as_str().map(str::to_owned));
             let latest = record.history.iter().rev().find(|event| text(event, "to").as_deref() == Some("active"));
             latest.is_some_and(|event| {
                 matches!(text(event, "from").as_deref(), None | Some("destroyed"))

@@ -3,13 +3,13 @@
 use crate::machines::Replacement;
 use crate::storages::{archive_name, is_archived};
 use csis_kinds::{InstanceKind, StorageKind, registry};
+use csis_values::Class;
 use csis_values::intent::{Intent, Root};
 use csis_values::name::Name;
 use csis_values::place::Place;
 use csis_values::records::{Launch, LaunchMount, StorageRecord};
 use csis_values::sanction::{Allowed, Because, Obligation, OwnAction, Sanction};
 use csis_values::tree::{Builder, Instance, Storage, StorageState, Tree};
-use csis_values::Class;
 use std::collections::BTreeSet;
 
 pub(crate) fn storage_module(name: &Name) -> String {
@@ -29,10 +29,22 @@ fn sanction(root: &mut Root, address: String, action: Allowed, because: &Because
 }
 
 fn act(root: &mut Root, action: &str, object: String, loses_data: bool, because: &Because) {
-    root.actions.push(OwnAction { root: root.id.clone(), action: action.to_owned(), object, loses_data, because: because.clone() });
+    root.actions.push(OwnAction {
+        root: root.id.clone(),
+        action: action.to_owned(),
+        object,
+        loses_data,
+        because: because.clone(),
+    });
 }
 
-pub(crate) fn declared_storage(root: &mut Root, builder: &Builder, kind: &dyn StorageKind, storage: &Storage, record: Option<&StorageRecord>) {
+pub(crate) fn declared_storage(
+    root: &mut Root,
+    builder: &Builder,
+    kind: &dyn StorageKind,
+    storage: &Storage,
+    record: Option<&StorageRecord>,
+) {
     let stands = record.is_some_and(StorageRecord::is_live);
     let reason = |operation: &str| because(operation, "storage", &storage.name, Some(&storage.state.at));
     match storage.state.value {
@@ -57,7 +69,12 @@ pub(crate) fn declared_storage(root: &mut Root, builder: &Builder, kind: &dyn St
             }
             let why = because(Because::FOLLOWS, "storage", &storage.name, Some(&storage.at));
             for follower in kind.follower_types() {
-                sanction(root, format!("{}.{follower}", storage_module(&storage.name)), Allowed::DestroyOrReplace, &why);
+                sanction(
+                    root,
+                    format!("{}.{follower}", storage_module(&storage.name)),
+                    Allowed::DestroyOrReplace,
+                    &why,
+                );
             }
         }
     }
@@ -67,7 +84,14 @@ pub(crate) fn undeclared_storage(root: &mut Root, kind: &dyn StorageKind, name: 
     destroyed(root, kind, name, record, record.bucket_name.clone(), &because("undeclared", "storage", name, None));
 }
 
-fn destroyed(root: &mut Root, kind: &dyn StorageKind, name: &Name, record: &StorageRecord, bucket: Option<String>, why: &Because) {
+fn destroyed(
+    root: &mut Root,
+    kind: &dyn StorageKind,
+    name: &Name,
+    record: &StorageRecord,
+    bucket: Option<String>,
+    why: &Because,
+) {
     // An archived storage has no object in the state any more, only its snapshot.
     if kind.archives() && is_archived(Some(record)) {
         return act(root, "delete-snapshot", archive_name(name, Some(record)), true, why);
@@ -141,7 +165,7 @@ pub(crate) fn last_instance(root: &mut Root, kind: &dyn InstanceKind) {
 fn attaches_device(tree: &Tree, mount: &LaunchMount) -> bool {
     let by_builder = || {
         let builder = tree.builder(Class::StorageBuilder, mount.builder.as_deref()?)?;
-        registry::storage(builder).map(|kind| kind.attaches_device())
+        registry::storage(builder).map(StorageKind::attaches_device)
     };
     mount.device.is_some() || by_builder().unwrap_or(false)
 }
@@ -169,7 +193,9 @@ pub fn follow_changes(base: &Tree, head: &Tree, intent: &mut Intent) {
             if s.because.operation != Because::FOLLOWS {
                 return true;
             }
-            let (Some(now), Some(before)) = (head.storage(&s.because.name), base.storage(&s.because.name)) else { return true };
+            let (Some(now), Some(before)) = (head.storage(&s.because.name), base.storage(&s.because.name)) else {
+                return true;
+            };
             let changed = differences(before, now, base, head);
             if !changed.is_empty() {
                 s.because.operation = format!("{} changed", changed.join(", "));
@@ -181,13 +207,18 @@ pub fn follow_changes(base: &Tree, head: &Tree, intent: &mut Intent) {
 
 fn differences(before: &Storage, now: &Storage, base: &Tree, head: &Tree) -> Vec<&'static str> {
     let groups = |s: &Storage, tree: &Tree| -> BTreeSet<(String, Option<i64>)> {
-        s.groups.iter().map(|g| (g.value.clone(), tree.group(&g.value).and_then(|g| g.gid.as_ref().map(|gid| gid.value)))).collect()
+        s.groups
+            .iter()
+            .map(|g| (g.value.clone(), tree.group(&g.value).and_then(|g| g.gid.as_ref().map(|gid| gid.value))))
+            .collect()
     };
     let network = |s: &Storage, tree: &Tree| {
         let builder = tree.builder(Class::StorageBuilder, &s.builder.value)?;
         Some(crate::site::runtime_of(tree, builder)?.fields.node("networking")?.to_json())
     };
-    let lifecycle = |s: &Storage| s.lifecycle.as_ref().map(|l| l.values.iter().map(|(k, v)| (k.clone(), v.to_json())).collect::<Vec<_>>());
+    let lifecycle = |s: &Storage| {
+        s.lifecycle.as_ref().map(|l| l.values.iter().map(|(k, v)| (k.clone(), v.to_json())).collect::<Vec<_>>())
+    };
     let mut changed = Vec::new();
     if groups(before, base) != groups(now, head) || before.share_mode != now.share_mode {
         changed.push("groups");

@@ -27,8 +27,11 @@ impl Scope {
             if runtime.is_none() {
                 let known: Vec<_> = tree.builders_of(Class::Runtime).map(|b| b.name.written.as_str()).collect();
                 found.push(
-                    Diagnostic::error("unknown-runtime", format!("{option} names `{word}`, which is no runtime of this tree"))
-                        .help(format!("Name one of: {}", known.join(", "))),
+                    Diagnostic::error(
+                        "unknown-runtime",
+                        format!("{option} names `{word}`, which is no runtime of this tree"),
+                    )
+                    .help(format!("Name one of: {}", known.join(", "))),
                 );
             }
             // An unknown name matches no runtime, so that nothing is done by mistake.
@@ -111,9 +114,20 @@ pub(crate) fn root_id(lifecycle: Lifecycle, builder: &Builder) -> String {
 }
 
 /// Whether merging applies a root, by its lifecycle's flag, or by `--apply-runtime` instead.
-pub(crate) fn applies(name: &str, flag: &ApplyFlag, scope: &Scope, builder: &Builder, runtime: Option<&str>) -> Applies {
+pub(crate) fn applies(
+    name: &str,
+    flag: &ApplyFlag,
+    scope: &Scope,
+    builder: &Builder,
+    runtime: Option<&str>,
+) -> Applies {
     if let Some(only) = &scope.apply {
-        return Applies { applies: runtime == Some(only), flag: name.to_owned(), value: format!("[{only}] (--apply-runtime)"), at: None };
+        return Applies {
+            applies: runtime == Some(only),
+            flag: name.to_owned(),
+            value: format!("[{only}] (--apply-runtime)"),
+            at: None,
+        };
     }
     let value = match &flag.value {
         Apply::Off if flag.at.is_none() => "not set".to_owned(),

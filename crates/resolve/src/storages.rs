@@ -20,7 +20,9 @@ pub(crate) fn root(tree: &Tree, records: &Records, scope: &Scope, builder: &Buil
     let undeclared: Vec<(Name, &StorageRecord)> = records
         .storages
         .iter()
-        .filter(|(name, record)| record.is_live() && record.builder.as_deref() == Some(&builder.name.safe) && tree.storage(name).is_none())
+        .filter(|(name, record)| {
+            record.is_live() && record.builder.as_deref() == Some(&builder.name.safe) && tree.storage(name).is_none()
+        })
         .map(|(name, record)| (Name::new(name), record))
         .collect();
     if declared.is_empty() && undeclared.is_empty() {
@@ -65,7 +67,9 @@ fn storage(tree: &Tree, records: &Records, kind: &dyn StorageKind, storage: &Sto
     StorageIntent {
         name: storage.name.clone(),
         stands,
-        restore_from: (stands == Standing::Live && kind.archives() && is_archived(record)).then(|| archive_name(&storage.name, record)),
+        restore_from: (stands == Standing::Archived
+            || (stands == Standing::Live && kind.archives() && is_archived(record)))
+        .then(|| archive_name(&storage.name, record)),
         access: if kind.posix() { access(tree, storage) } else { Vec::new() },
     }
 }
@@ -76,7 +80,9 @@ fn access(tree: &Tree, storage: &Storage) -> Vec<Access> {
         .groups
         .iter()
         .filter_map(|g| tree.group(&g.value))
-        .filter_map(|g| Some(Access { group: g.name.safe.clone(), gid: g.gid.as_ref()?.value, mode: storage.share_mode.clone() }))
+        .filter_map(|g| {
+            Some(Access { group: g.name.safe.clone(), gid: g.gid.as_ref()?.value, mode: storage.share_mode.clone() })
+        })
         .collect();
     access.sort_by(|a, b| a.group.cmp(&b.group));
     access.dedup();
@@ -97,6 +103,10 @@ fn live(records: &Records, builder: &Builder) -> Vec<LiveObject> {
         .storages
         .iter()
         .filter(|(_, r)| r.state.as_deref() == Some("active") && r.builder.as_deref() == Some(&builder.name.safe))
-        .map(|(name, _)| LiveObject { address: sanctions::storage_module(&Name::new(name)), kind: "storage".to_owned(), name: name.clone() })
+        .map(|(name, _)| LiveObject {
+            address: sanctions::storage_module(&Name::new(name)),
+            kind: "storage".to_owned(),
+            name: name.clone(),
+        })
         .collect()
 }

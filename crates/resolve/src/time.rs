@@ -4,8 +4,12 @@ const DAY: i64 = 24 * 60 * 60;
 
 /// Seconds since 1970 of `2026-01-31T08:00:00Z` or of a run id (`2026_01_31t08_00_00_000001`; the fraction may be missing); both in UTC.
 pub(crate) fn seconds(text: &str) -> Option<i64> {
-    let numbers: Vec<i64> =
-        text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty()).map_while(|part| part.parse().ok()).take(6).collect();
+    let numbers: Vec<i64> = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|part| !part.is_empty())
+        .map_while(|part| part.parse().ok())
+        .take(6)
+        .collect();
     let &[year, month, day, hour, minute, second] = numbers.as_slice() else { return None };
     let in_range = (1970..=9999).contains(&year)
         && (1..=12).contains(&month)

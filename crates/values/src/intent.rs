@@ -111,7 +111,7 @@ pub struct StorageIntent {
     /// The declared storage's safe name; looked up in the tree.
     pub name: Name,
     pub stands: Standing,
-    /// The snapshot to restore from, when an archived storage is declared active again.
+    /// The snapshot that holds its content: to restore from when it is live again, or where an archived storage went.
     pub restore_from: Option<String>,
     /// The groups that get a directory of their own, with the gid expression and the mode.
     pub access: Vec<Access>,
