@@ -1,1 +1,15 @@
-//! (room)
+//! The records of a tree: what earlier landings made true, in `meta-state/*.yaml`.
+//!
+//! [`read`] turns the files into [`csis_values::records::Records`]. It reads through [`Files`], so that records can come from a folder or from git objects
+//! alike. A missing file is an empty record. A file that cannot be read, is not YAML or holds another shape than its record has is an error, never an empty
+//! record: who cannot read the past must not decide about the future. Keys that are not known are left alone, since a newer version may have written them.
+
+mod files;
+mod reader;
+mod shapes;
+
+pub use files::{Files, Folder};
+pub use reader::read;
+
+/// The folder of the records, relative to the configuration root.
+pub const FOLDER: &str = "meta-state";
