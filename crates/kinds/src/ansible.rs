@@ -1,9 +1,11 @@
 //! Playbooks run against a bake.
 
 use crate::family::{Kind, Modification};
+use crate::modifications::{content_of, file_contents};
+use crate::vocabulary::{check_base_names, check_no_blanks};
 use csis_values::fields::{Field, Fields, Shape};
 use csis_values::tree::TreeFile;
-use csis_values::{Class, Diagnostics, Spanned};
+use csis_values::{Class, Diagnostic, Diagnostics, Spanned};
 use std::collections::BTreeMap;
 
 pub struct Ansible;
@@ -43,13 +45,26 @@ impl Modification for Ansible {
         item.texts("playbooks")
     }
 
-    fn check_item(&self, _name: &str, _item: &Fields, _found: &mut Diagnostics) {}
+    fn check_item(&self, name: &str, item: &Fields, found: &mut Diagnostics) {
+        let who = format!("modification `{name}`");
+        if item.texts("playbooks").is_empty() {
+            found.push(
+                Diagnostic::error("no-playbooks", format!("{who} names no playbooks"))
+                    .at(item.place("playbooks"))
+                    .help("List at least one under `playbooks:`."),
+            );
+        }
+        check_no_blanks(&who, "playbooks", item, found);
+        check_base_names(&who, &self.files(item), found);
+    }
 
     fn idempotence(&self, _item: &Fields) -> &'static str {
         "ansible"
     }
 
-    fn content(&self, _item: &Fields, _files: &BTreeMap<String, TreeFile>) -> serde_json::Value {
-        serde_json::Value::Null
+    fn content(&self, item: &Fields, files: &BTreeMap<String, TreeFile>) -> serde_json::Value {
+        let mut content = content_of(self.name(), item);
+        content.insert("playbooks".into(), file_contents(&self.files(item), files));
+        content.into()
     }
 }

@@ -63,6 +63,9 @@ pub trait RuntimeKind: Kind {
     /// Arguments of a provider block bound to it, without the alias, in order: (provider name, arguments).
     fn provider(&self, runtime: &Builder) -> (&'static str, Vec<(String, Expression)>);
 
+    /// Where that provider comes from, e.g. `hashicorp/aws`, when a builder requires no version of it.
+    fn provider_source(&self) -> &'static str;
+
     fn default_machine_type(&self, runtime: &Builder) -> Option<String>;
 
     /// The zone machines and volumes get by default: the networking default zone, else the default subnet's, else the runtime's.
@@ -170,6 +173,11 @@ pub trait StorageKind: Kind {
         &[]
     }
 
+    /// Blocks its root needs beside the providers and the state it reads.
+    fn root_blocks(&self, _site: &RootSite<'_>) -> Vec<hcl::structure::Structure> {
+        Vec::new()
+    }
+
     /// What the launch template is passed for a mount: section of the template's variables (`ebs`, `efs`) and the entry's expressions.
     fn template_entry(&self, _site: &MountSite<'_>) -> Option<(&'static str, Vec<(String, Expression)>)> {
         None
@@ -178,6 +186,11 @@ pub trait StorageKind: Kind {
     /// Sections of the template variables that exist even when empty.
     fn template_sections(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Shell functions that [`StorageKind::mount_script`] calls, put once at the head of a launch script.
+    fn mount_functions(&self) -> &'static str {
+        ""
     }
 
     /// The lines of the launch script that mount it.
@@ -189,8 +202,17 @@ pub trait InstanceKind: Kind {
     /// The module's directory name under the module base.
     fn module(&self) -> &'static str;
 
-    /// The root's own file and one file per instance and launch script: file name → text. Names carry no directory.
+    /// The root's own file: file name → body, the name without a directory. An instance's own file is [`crate::head::module_call`] with
+    /// [`InstanceKind::arguments`], its launch script [`InstanceKind::script_name`] with [`InstanceKind::launch_script`].
     fn root_files(&self, site: &RootSite<'_>) -> BTreeMap<String, hcl::Body>;
+
+    /// The variable that gives an instance's image once it is known: `<label>_ami_id`.
+    fn image_variable(&self, instance: &csis_values::Name) -> String;
+
+    /// The file name of an instance's launch script.
+    fn script_name(&self, instance: &csis_values::Name) -> String {
+        format!("user-data-{}.sh.tftpl", instance.label)
+    }
 
     /// One instance's module arguments, in order, without `source` and `providers`.
     fn arguments(&self, site: &RootSite<'_>, instance: &InstanceIntent) -> Vec<(String, Expression)>;

@@ -4,23 +4,28 @@
 
 mod alpine;
 mod ansible;
+pub mod ast;
 mod aws;
 mod bash_remote;
 mod common;
 mod debian;
 pub mod family;
 mod fedora;
+pub mod head;
 mod items;
 mod local_backend;
+mod modifications;
 mod os;
 mod packer_ebs;
 mod posix_groups;
 mod posix_users;
+pub mod public_key;
 pub mod registry;
 mod rhel;
 mod s3_backend;
 pub mod schema;
 pub mod script;
+mod storages;
 mod tf_aws_ebs;
 mod tf_aws_efs;
 mod tf_aws_s3;
@@ -32,3 +37,4 @@ pub use family::{
     GroupKind, ImageKind, InstanceKind, Kind, Modification, MountSite, OsKind, RootSite, RuntimeKind, StateKind,
     StorageKind, StorageSite, UserKind,
 };
+pub use vocabulary::check_tests;

@@ -1,8 +1,10 @@
 //! What all operating system builders share.
 
-use crate::vocabulary::{TAG_DOC, TESTS};
-use csis_values::Class;
-use csis_values::fields::{Field, Shape};
+use crate::public_key;
+use crate::vocabulary::{TAG_DOC, TESTS, check_no_blanks, check_tests, is_marker};
+use csis_values::fields::{Field, Fields, Shape};
+use csis_values::tree::Builder;
+use csis_values::{Class, Diagnostic, Diagnostics};
 
 const UPDATE: &[Field] = &[
     Field::new("policy", Shape::Word(&["none", "security", "packages", "full"]), "What is updated.").default("none"),
@@ -79,3 +81,108 @@ macro_rules! table {
 pub(crate) const FIELDS: &[Field] = table!();
 pub(crate) const RHEL_FIELDS: &[Field] =
     table!(Field::new("subscription_id", Shape::Text, "Accepted; nothing reads it."));
+
+/// The rules of every OS builder.
+pub(crate) fn check(builder: &Builder, found: &mut Diagnostics) {
+    let fields = &builder.fields;
+    let who = format!("OS builder `{}`", builder.name);
+    check_runtimes(&who, fields, found);
+    if let Some(size) = fields.text("default_primary_disk_size").filter(|s| !is_disk_size(s)) {
+        found.push(
+            Diagnostic::error("disk-size", format!("{who} has the disk size `{size}`, which is no number of GB"))
+                .at(fields.place("default_primary_disk_size"))
+                .help("Write a whole number, or `default`."),
+        );
+    }
+    if fields.text("admin_user").is_some_and(|u| u.trim().is_empty()) {
+        found.push(
+            Diagnostic::error("admin-user", format!("{who} has a blank `admin_user`"))
+                .at(fields.place("admin_user"))
+                .help("Name the local administrator, or leave the key out."),
+        );
+    }
+    for key in fields.texts("admin_public_keys") {
+        public_key::check(&who, &key, found);
+    }
+    for key in ["identity_types", "storage_types"] {
+        check_no_blanks(&who, key, fields, found);
+    }
+    if let Some(update) = fields.object("update") {
+        check_update(&who, &update, found);
+    }
+    if let Some(tests) = fields.object("tests") {
+        check_tests(&who, &tests, found);
+    }
+}
+
+fn is_disk_size(text: &str) -> bool {
+    is_marker(text) || csis_values::name::is_reserved(text) || text.parse::<u32>().is_ok_and(|n| n > 0)
+}
+
+fn check_runtimes(who: &str, fields: &Fields, found: &mut Diagnostics) {
+    let entries = fields.objects("runtimes");
+    if entries.is_empty() && fields.node("runtimes").is_some() {
+        found.push(
+            Diagnostic::error("no-runtimes", format!("{who} has no `runtimes`, so it is baked nowhere"))
+                .at(fields.place("runtimes"))
+                .help("Declare one entry per image builder."),
+        );
+    }
+    for (position, entry) in entries.iter().enumerate() {
+        let builder = entry.text("image_builder").unwrap_or("default");
+        if let Some(first) =
+            entries[..position].iter().find(|e| e.text("image_builder").unwrap_or("default") == builder)
+        {
+            found.push(
+                Diagnostic::error(
+                    "image-builder-twice",
+                    format!("{who} has two `runtimes` entries for image builder `{builder}`"),
+                )
+                .at(entry.place("image_builder"))
+                .also(first.place("image_builder"), "the first entry")
+                .help("Keep one entry per image builder."),
+            );
+        }
+        let name = entry.text("name").unwrap_or_default();
+        if let Some(tests) = entry.object("tests") {
+            check_tests(&format!("{who}, entry `{name}`,"), &tests, found);
+        }
+    }
+}
+
+fn check_update(who: &str, update: &Fields, found: &mut Diagnostics) {
+    let packages = update.texts("packages");
+    let pins = update.node("pin").and_then(csis_values::Node::map).unwrap_or_default();
+    if update.text("policy") == Some("packages") && packages.is_empty() && pins.is_empty() {
+        found.push(
+            Diagnostic::error("update-packages", format!("{who} updates `packages` and names none"))
+                .at(update.place("policy"))
+                .help("List them under `update.packages`, or pin some under `update.pin`."),
+        );
+    }
+    for pin in pins {
+        let version = pin.value.text().unwrap_or_default();
+        if version.is_empty() || version.contains(char::is_whitespace) {
+            found.push(
+                Diagnostic::error(
+                    "update-pin",
+                    format!("{who} pins `{}` at `{version}`, which is no version", pin.key),
+                )
+                .at(&pin.value.at)
+                .help("Write one version without spaces."),
+            );
+        }
+    }
+    for excluded in update.texts("exclude") {
+        if packages.iter().any(|p| p.value == excluded.value) {
+            found.push(
+                Diagnostic::error("update-both", format!("{who} both updates and excludes the package `{excluded}`"))
+                    .at(&excluded.at)
+                    .help("Remove it from `packages` or from `exclude`."),
+            );
+        }
+    }
+    for key in ["packages", "exclude"] {
+        check_no_blanks(who, key, update, found);
+    }
+}

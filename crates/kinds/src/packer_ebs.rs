@@ -1,8 +1,10 @@
 //! Machine images of EC2, baked by Packer.
 
 use crate::family::{ImageKind, Kind};
-use csis_values::Class;
+use crate::vocabulary::{check_label, check_requirements};
 use csis_values::fields::{Field, Shape};
+use csis_values::tree::Builder;
+use csis_values::{Class, Diagnostics};
 
 pub struct PackerEbs;
 
@@ -37,6 +39,11 @@ impl Kind for PackerEbs {
 
     fn fields(&self) -> &'static [Field] {
         FIELDS
+    }
+
+    fn check(&self, builder: &Builder, found: &mut Diagnostics) {
+        check_label(builder.class, &builder.name, &builder.at, found);
+        check_requirements(builder, found);
     }
 }
 

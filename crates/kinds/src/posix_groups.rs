@@ -1,8 +1,10 @@
 //! Groups whose gids the configuration declares.
 
 use crate::family::{GroupKind, Kind};
-use csis_values::Class;
+use crate::vocabulary::is_marker;
 use csis_values::fields::{Field, Shape};
+use csis_values::tree::Builder;
+use csis_values::{Class, Diagnostic, Diagnostics};
 
 pub struct PosixGroups;
 
@@ -23,6 +25,24 @@ impl Kind for PosixGroups {
     fn fields(&self) -> &'static [Field] {
         FIELDS
     }
+
+    fn check(&self, builder: &Builder, found: &mut Diagnostics) {
+        if let Some(shell) = builder.fields.text("shell").filter(|s| !is_marker(s) && !is_path(s)) {
+            found.push(
+                Diagnostic::error(
+                    "login-shell",
+                    format!("group builder `{}` has the shell `{shell}`, which is no absolute path", builder.name),
+                )
+                .at(builder.fields.place("shell"))
+                .help("Write the whole path, e.g. `/bin/bash`."),
+            );
+        }
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    text.starts_with('/')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.' | b'+'))
 }
 
 impl GroupKind for PosixGroups {

@@ -1,9 +1,11 @@
 //! State in an S3 bucket.
 
+use crate::ast::{text, text_map, texts};
 use crate::family::{Kind, StateKind};
-use csis_values::fields::{Field, Shape};
+use crate::head::plain_object;
+use csis_values::fields::{Field, Fields, Shape};
 use csis_values::tree::Builder;
-use csis_values::{Class, Diagnostics};
+use csis_values::{Class, Diagnostic, Diagnostics};
 use hcl::Expression;
 
 pub struct S3;
@@ -105,7 +107,97 @@ impl Kind for S3 {
         ]
     }
 
-    fn check(&self, _builder: &Builder, _found: &mut Diagnostics) {}
+    fn check(&self, builder: &Builder, found: &mut Diagnostics) {
+        let fields = &builder.fields;
+        let name = &builder.name;
+        if fields.text("bucket").is_some_and(|b| b.trim().is_empty()) {
+            found.push(
+                Diagnostic::error("backend-bucket", format!("state backend `{name}` has an empty `bucket`"))
+                    .at(fields.place("bucket"))
+                    .help("Name the bucket that keeps the state."),
+            );
+        }
+        let Some(key) = fields.text("key") else { return };
+        if segments(key).next().is_none() {
+            found.push(
+                Diagnostic::error("backend-key", format!("state backend `{name}` has an empty `key`"))
+                    .at(fields.place("key"))
+                    .help("Give the prefix of its state objects, e.g. `roots/main/`."),
+            );
+        }
+        if let Some(dots) = segments(key).find(|s| matches!(*s, "." | "..")) {
+            found.push(
+                Diagnostic::error(
+                    "backend-key",
+                    format!("state backend `{name}` has the segment `{dots}` in its `key` `{key}`"),
+                )
+                .at(fields.place("key"))
+                .help("Write the prefix without `.` and `..`."),
+            );
+        }
+    }
+}
+
+fn segments(key: &str) -> impl Iterator<Item = &str> {
+    key.split('/').filter(|s| !s.is_empty())
+}
+
+/// The object of a workspace's state within the bucket.
+fn object_key(backend: &Builder, ws: &str) -> String {
+    let prefix = backend.fields.text("key").unwrap_or_default();
+    segments(prefix).chain([format!("{ws}.tfstate").as_str()]).collect::<Vec<_>>().join("/")
+}
+
+fn region(backend: &Builder) -> &str {
+    backend.fields.text("region").unwrap_or("us-east-2")
+}
+
+fn head(backend: &Builder, ws: &str) -> Vec<(String, Expression)> {
+    vec![
+        ("bucket".into(), text(backend.fields.text("bucket").unwrap_or_default())),
+        ("key".into(), text(object_key(backend, ws))),
+        ("region".into(), text(region(backend))),
+    ]
+}
+
+/// The profile and what is passed on, in the order of the table, unless it is the default.
+fn tail(backend: &Builder) -> Vec<(String, Expression)> {
+    let fields = &backend.fields;
+    let mut settings = Vec::new();
+    for field in FIELDS.iter().filter(|f| !matches!(f.name, "bucket" | "key" | "region" | "encrypt" | "use_lockfile")) {
+        let value = match field.name {
+            "no_proxy" => Some(fields.texts(field.name))
+                .filter(|l| !l.is_empty())
+                .map(|hosts| text(hosts.iter().map(|h| h.value.as_str()).collect::<Vec<_>>().join(","))),
+            "max_retries" => fields.int(field.name).filter(|n| *n != 5).map(Expression::from),
+            "shared_config_file" | "shared_credentials_file" => fields.text(field.name).map(|file| texts([file])),
+            _ => set_value(fields, field),
+        };
+        if let Some(value) = value {
+            let name =
+                if field.name.starts_with("shared_") { format!("{}s", field.name) } else { field.name.to_owned() };
+            settings.push((name, value));
+        }
+    }
+    settings
+}
+
+/// A field's value unless it is absent, false or empty.
+fn set_value(fields: &Fields, field: &Field) -> Option<Expression> {
+    match field.shape {
+        Shape::Bool => fields.flag(field.name).filter(|flag| *flag).map(Expression::Bool),
+        Shape::Texts => {
+            Some(fields.texts(field.name)).filter(|l| !l.is_empty()).map(|l| texts(l.into_iter().map(|t| t.value)))
+        }
+        Shape::TextMap => Some(fields.text_map(field.name)).filter(|m| !m.is_empty()).map(|m| text_map(&m)),
+        Shape::Object(members) => {
+            let inner = fields.object(field.name)?;
+            let set: Vec<_> =
+                members.iter().filter_map(|member| Some((member.name, set_value(&inner, member)?))).collect();
+            (!set.is_empty()).then(|| plain_object(set))
+        }
+        _ => fields.text(field.name).map(text),
+    }
 }
 
 impl StateKind for S3 {
@@ -113,15 +205,33 @@ impl StateKind for S3 {
         "s3"
     }
 
-    fn location(&self, _backend: &Builder, _ws: &str) -> String {
-        String::new()
+    fn location(&self, backend: &Builder, ws: &str) -> String {
+        format!("s3://{}/{}", backend.fields.text("bucket").unwrap_or_default(), object_key(backend, ws))
     }
 
-    fn settings(&self, _backend: &Builder, _ws: &str) -> Vec<(String, Expression)> {
-        Vec::new()
+    fn settings(&self, backend: &Builder, ws: &str) -> Vec<(String, Expression)> {
+        let mut settings = head(backend, ws);
+        settings.push(("encrypt".into(), Expression::Bool(backend.fields.flag("encrypt").unwrap_or(false))));
+        settings.push(("use_lockfile".into(), Expression::Bool(locks(backend))));
+        settings.extend(tail(backend));
+        settings
     }
 
-    fn remote_state(&self, _backend: &Builder, _ws: &str) -> Vec<(String, Expression)> {
-        Vec::new()
+    fn remote_state(&self, backend: &Builder, ws: &str) -> Vec<(String, Expression)> {
+        let mut settings = head(backend, ws);
+        settings.extend(tail(backend));
+        settings
     }
+
+    fn profile(&self, backend: &Builder) -> Option<String> {
+        backend.fields.text("profile").map(str::to_owned)
+    }
+
+    fn engine_floor(&self, backend: &Builder) -> Option<&'static str> {
+        locks(backend).then_some("1.10")
+    }
+}
+
+fn locks(backend: &Builder) -> bool {
+    backend.fields.flag("use_lockfile").unwrap_or(true)
 }

@@ -2,8 +2,9 @@
 
 use crate::family::{Kind, OsKind};
 use crate::os;
-use csis_values::Class;
 use csis_values::fields::Field;
+use csis_values::tree::Builder;
+use csis_values::{Class, Diagnostics};
 
 pub struct Ubuntu;
 
@@ -18,6 +19,10 @@ impl Kind for Ubuntu {
 
     fn fields(&self) -> &'static [Field] {
         os::FIELDS
+    }
+
+    fn check(&self, builder: &Builder, found: &mut Diagnostics) {
+        os::check(builder, found);
     }
 }
 
