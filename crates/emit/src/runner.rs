@@ -18,7 +18,8 @@ pub(crate) fn of_lifecycle(lifecycle: Lifecycle, tree: &Tree, roots: &[&(&Root, 
                 writeln!(text, "# state: workspace {} -> {}", comment(&root.builder.label), comment(&state.location));
         }
     }
-    let up = "../".repeat(tree.generation_directory.split('/').filter(|part| !matches!(*part, "" | ".")).count() + 1);
+    let up = vec![".."; tree.generation_directory.split('/').filter(|part| !matches!(*part, "" | ".")).count() + 1]
+        .join("/");
     let _ = write!(
         text,
         "set -euo pipefail\nunset CDPATH\ncd \"$(dirname \"${{BASH_SOURCE[0]}}\")\"\nCSIS_ROOT=\"$(cd {up} && pwd)\"\nexport CSIS_ROOT\n"

@@ -8,9 +8,6 @@ use csis_values::request::{Lifecycle, Request};
 use csis_values::tree::{Apply, ApplyFlag, Builder, Tree};
 use csis_values::{Class, Diagnostic, Diagnostics};
 
-/// The entry that runs the roots of builders which name none.
-const DEFAULT_ENGINE: &str = "tofu";
-
 /// The runtimes this invocation concerns.
 pub(crate) struct Scope {
     /// Canonical name, from `--only-runtime`, else implied by `--apply-runtime`.
@@ -57,7 +54,8 @@ pub(crate) fn runtime_of<'a>(tree: &'a Tree, builder: &Builder) -> Option<&'a Bu
 }
 
 pub(crate) fn engine(tree: &Tree, builder: &Builder) -> EngineRef {
-    let name = builder.executable.as_ref().map_or(DEFAULT_ENGINE, |e| e.value.as_str());
+    let default = || registry::find(builder.class, &builder.kind)?.kind().default_executable();
+    let name = builder.executable.as_ref().map(|e| e.value.as_str()).or_else(default).unwrap_or_default();
     match tree.executables.iter().find(|e| e.name.safe == safe_name(name)) {
         Some(entry) => EngineRef {
             name: entry.name.safe.clone(),

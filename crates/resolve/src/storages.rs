@@ -25,7 +25,9 @@ pub(crate) fn root(tree: &Tree, records: &Records, scope: &Scope, builder: &Buil
         })
         .map(|(name, record)| (Name::new(name), record))
         .collect();
-    if declared.is_empty() && undeclared.is_empty() {
+    let live = live(records, builder);
+    // What stands here and is declared elsewhere keeps the root too: its plan shows the destroy, which nothing sanctions.
+    if declared.is_empty() && undeclared.is_empty() && live.is_empty() {
         return None;
     }
     let mut root = Root {
@@ -45,7 +47,7 @@ pub(crate) fn root(tree: &Tree, records: &Records, scope: &Scope, builder: &Buil
         replace: Vec::new(),
         resource_types: kind.resource_types().iter().map(|t| (*t).to_owned()).collect(),
         data_types: kind.data_types().iter().map(|t| (*t).to_owned()).collect(),
-        live: live(records, builder),
+        live,
         variables: BTreeMap::new(),
     };
     for storage in declared {

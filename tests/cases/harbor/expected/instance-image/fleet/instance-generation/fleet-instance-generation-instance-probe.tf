@@ -1,0 +1,32 @@
+# Instance probe, launched, verified and destroyed in one run
+# of the group crew, from the image harbor-base
+
+module "instance_probe" {
+  source = "../../../../tfmodules/aws_instance"
+  providers = {
+    aws = aws.fleet
+  }
+  count                       = var.ephemeral_present ? 1 : 0
+  name                        = "probe"
+  ami_id                      = var.probe_ami_id
+  ami_name_pattern            = "harbor-base-bake*"
+  instance_type               = "t3.small"
+  associate_public_ip_address = false
+  vpc_security_group_ids      = [aws_security_group.csis_instances.id, "sg-0ab00000000000011"]
+  subnet_id                   = "subnet-0ab0000000000000a"
+  iam_instance_profile        = "harbor-ssm"
+  tags = {
+    "csis_config" = "harbor"
+  }
+  user_data = templatefile("${path.module}/user-data-probe.sh.tftpl", {
+    "ebs" = {}
+    "efs" = {
+      "depot" = {
+        "access_point_id" = data.terraform_remote_state.shares.outputs.storage_depot.access_point_ids["crew"]
+        "file_system_id"  = data.terraform_remote_state.shares.outputs.storage_depot.file_system_id
+      }
+    }
+    "group_gid"            = 4000
+    "sft_enrollment_token" = ""
+  })
+}

@@ -1,0 +1,17 @@
+# Storages of volumes (tf-aws-ebs) on aws-west: providers, backend and the state they read
+
+terraform {
+  required_providers {
+    aws = {
+      source = "hashicorp/aws"
+    }
+  }
+
+  backend "s3" {}
+}
+
+provider "aws" {
+  region  = "us-west-2"
+  profile = "harbor"
+  alias   = "volumes"
+}
