@@ -1,0 +1,92 @@
+//! What is wrong with a tree, as a terminal shows it.
+
+use crate::inert;
+use crate::text::{BLUE, BOLD, CYAN, Pen, RED, YELLOW};
+use crate::words;
+use csis_values::{Diagnostic, Diagnostics, Severity};
+use std::fmt::Write;
+
+/// The longest message, in characters.
+const MESSAGE: usize = 2_000;
+
+/// All findings by file, line and column, each once, with a line that counts them. Empty without any.
+///
+/// ```text
+/// error[unknown-key]: storage `ledger` has no key `sise`
+///  --> storages/storages.yaml:3:5
+///   help: write `size`
+///
+/// 1 error
+/// ```
+pub fn diagnostics(found: &Diagnostics, colour: bool) -> String {
+    let mut sorted = found.clone();
+    sorted.sort();
+    let pen = Pen { width: usize::MAX, colour };
+    let mut out = String::new();
+    for diagnostic in sorted.iter() {
+        one(&pen, diagnostic, &mut out);
+        out.push('\n');
+    }
+    if !out.is_empty() {
+        let _ = writeln!(out, "{}", count_line(&sorted));
+    }
+    inert::no_commands(&out)
+}
+
+/// `2 errors, 1 warning`.
+pub fn count_line(found: &Diagnostics) -> String {
+    let of = |severity| found.iter().filter(|d| d.severity == severity).count() as u64;
+    words::totals(of(Severity::Error), of(Severity::Warning), of(Severity::Note))
+}
+
+fn one(pen: &Pen, diagnostic: &Diagnostic, out: &mut String) {
+    let style = match diagnostic.severity {
+        Severity::Error => RED,
+        Severity::Warning => YELLOW,
+        Severity::Note => BLUE,
+    };
+    let head = format!("{}[{}]", words::severity(diagnostic.severity), inert::terminal(&diagnostic.code, 80));
+    let _ = writeln!(
+        out,
+        "{}{}",
+        pen.paint(style, &head),
+        pen.paint(BOLD, &format!(": {}", inert::terminal(&diagnostic.message, MESSAGE)))
+    );
+    if let Some(at) = &diagnostic.at {
+        let _ = writeln!(out, " {} {}", pen.paint(CYAN, "-->"), inert::terminal(&at.to_string(), inert::NAME));
+    }
+    for (at, what) in &diagnostic.also {
+        let place = inert::terminal(&at.to_string(), inert::NAME);
+        let _ = writeln!(out, " {} {place}: {}", pen.paint(CYAN, "  ="), inert::terminal(what, MESSAGE));
+    }
+    if let Some(help) = &diagnostic.help {
+        let _ = writeln!(out, "  {} {}", pen.paint(CYAN, "help:"), inert::terminal(help, MESSAGE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use csis_values::Place;
+
+    #[test]
+    fn findings_are_sorted_and_counted() {
+        let found = Diagnostics(vec![
+            Diagnostic::warning("unread-key", "nothing reads `config.colour`").at(&Place::new("cfg/_config.yml", 9, 3)),
+            Diagnostic::error("unknown-key", "storage `ledger` has no key `sise`")
+                .at(&Place::new("cfg/_config.yml", 3, 5))
+                .also(&Place::new("cfg/x.yml", 1, 1), "the builder is here")
+                .help("write `size`"),
+        ]);
+        let expected = "error[unknown-key]: storage `ledger` has no key `sise`\n --> cfg/_config.yml:3:5\n   = cfg/x.yml:1:1: the builder is here\n  help: write `size`\n\nwarning[unread-key]: nothing reads `config.colour`\n --> cfg/_config.yml:9:3\n\n1 error, 1 warning\n";
+        assert_eq!(diagnostics(&found, false), expected);
+        assert_eq!(diagnostics(&Diagnostics::default(), false), "");
+    }
+
+    #[test]
+    fn a_message_cannot_colour_the_terminal() {
+        let found = Diagnostics(vec![Diagnostic::error("x", "a\u{1b}[2Jb\n::error::c")]);
+        let shown = diagnostics(&found, false);
+        assert!(!shown.contains('\u{1b}') && !shown.contains("\n::"), "{shown}");
+    }
+}
