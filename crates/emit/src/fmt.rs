@@ -46,7 +46,7 @@ fn structures(body: &Body, indent: usize, out: &mut String) {
     for structure in body {
         match structure {
             Structure::Attribute(attribute) => {
-                members.push((attribute.key.to_string(), expression(&attribute.expr, indent, false)))
+                members.push((attribute.key.to_string(), expression(&attribute.expr, indent, false)));
             }
             Structure::Block(inner) => {
                 flush(&mut members, &mut first, out);

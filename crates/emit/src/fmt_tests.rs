@@ -1,5 +1,7 @@
 //! Printing against the real engine: its `fmt` has nothing to say, and it reads back the values that were printed.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
 use crate::fmt::file;
 use hcl::expr::{Conditional, ForExpr, FuncCall, Heredoc, HeredocStripMode, TemplateExpr, Traversal, Variable};
 use hcl::structure::{Attribute, Block, Body};

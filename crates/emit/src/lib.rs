@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** pure. The same intent gives the same bytes: no time, run id, user or absolute path of this machine is known here.
 
+pub mod effect;
 mod escape;
 mod files;
 pub mod fmt;
@@ -46,10 +47,10 @@ pub fn emission(tree: &Tree, intent: &Intent, request: &Request) -> (Emission, D
         let stem = format!("{}-{}", root.builder.safe, root.phase);
         match &root.content {
             Content::Storages { storages } => {
-                storages::write(&site, storages, &directory, &stem, &mut files, &mut found)
+                storages::write(&site, storages, &directory, &stem, &mut files, &mut found);
             }
             Content::Instances { instances } => {
-                machines::write(&site, instances, &directory, &stem, &mut files, &mut found)
+                machines::write(&site, instances, &directory, &stem, &mut files, &mut found);
             }
         }
         let backend_file = files::backend(tree, root).map(|(head, body)| {

@@ -284,7 +284,10 @@ fn a_storage_that_moves_to_another_builder_is_not_let_go() {
     tree.storages[0].builder = text("shares");
     let intent = resolved(&tree, &standing());
     let volumes = root(&intent, "storage/volumes");
-    assert!(volumes.sanctions.is_empty() && volumes.live.len() == 1, "its old root is planned, and nothing there may go");
+    assert!(
+        volumes.sanctions.is_empty() && volumes.live.len() == 1,
+        "its old root is planned, and nothing there may go"
+    );
 }
 
 #[test]
