@@ -3,7 +3,7 @@
 use super::site::Site;
 use super::words::list;
 use csis_kinds::registry;
-use csis_values::tree::{Builder, Instance, Mount, Storage, StorageState};
+use csis_values::tree::{Builder, Instance, Mount, Storage};
 use csis_values::{Class, Diagnostic, Diagnostics};
 use std::collections::BTreeSet;
 
@@ -23,7 +23,6 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
                 continue;
             }
             allowed(site, instance, mount, storage, found);
-            standing(site, instance, mount, storage, found);
             near(site, instance, mount, storage, found);
         }
         runtime(site, instance, found);
@@ -87,27 +86,6 @@ fn allowed(site: &Site<'_>, instance: &Instance, mount: &Mount, storage: &Storag
                 super::site::place(&storage.fields, "groups", &storage.at),
                 format!("who may attach storage `{}`", storage.name),
             ),
-    );
-}
-
-fn standing(site: &Site<'_>, instance: &Instance, mount: &Mount, storage: &Storage, found: &mut Diagnostics) {
-    // A recorded or archived storage that machines still mount is told once, at the storage; the exception is one that never was.
-    if storage.state.value == StorageState::Active
-        || site.records.storages.get(&storage.name.safe).is_some_and(|r| r.state.is_some())
-    {
-        return;
-    }
-    let what = format!(
-        "instance `{}` mounts storage `{}`, which is declared {}",
-        instance.name,
-        storage.name,
-        storage.state.value.name()
-    );
-    found.push(
-        Diagnostic::error("attach-not-active", what)
-            .at(&mount.storage.at)
-            .help("machines mount active storages only: take the mount out, or declare the storage `active`")
-            .also(&storage.state.at, format!("storage `{}` is declared {}", storage.name, storage.state.value.name())),
     );
 }
 

@@ -41,19 +41,6 @@ fn unconfigured(os: &Builder, key: &str, builder: &str, known: &BTreeSet<&str>, 
 }
 
 fn way_in(site: &Site<'_>, os: &Builder, found: &mut Diagnostics) {
-    if os.fields.text("admin_user").is_some_and(|user| user.trim().is_empty()) {
-        found.push(
-            Diagnostic::error(
-                "admin-user-blank",
-                format!(
-                    "OS builder `{}` has a blank `admin_user`, and every base image has a local administrator",
-                    os.name
-                ),
-            )
-            .at(os.fields.place("admin_user"))
-            .help("name the account, or leave the key out for `csisadmin`"),
-        );
-    }
     // A list of its own counts even when it is empty; whether its keys are keys is judged where they stand.
     let own = os.fields.node("admin_public_keys").and_then(Node::list);
     let has_keys = own.map_or(!site.tree.config.admin_public_keys.is_empty(), |keys| !keys.is_empty());
@@ -61,9 +48,9 @@ fn way_in(site: &Site<'_>, os: &Builder, found: &mut Diagnostics) {
         return;
     }
     let mut told = BTreeSet::new();
-    for entry in site.os_entries(os) {
-        let runtime = &entry.runtime.name;
-        let session = registry::runtime(entry.runtime).is_some_and(|kind| kind.session(entry.runtime).is_some());
+    for at in site.base_runtimes(os) {
+        let runtime = &at.name;
+        let session = registry::runtime(at).is_some_and(|kind| kind.session(at).is_some());
         if !session && told.insert(&runtime.safe) {
             let what = format!(
                 "nobody could get into the base image `{}` on runtime `{runtime}`: it has no admin key, and the runtime has no session mechanism",
@@ -73,7 +60,7 @@ fn way_in(site: &Site<'_>, os: &Builder, found: &mut Diagnostics) {
                 Diagnostic::error("base-dead-end", what)
                     .at(place(&os.fields, "admin_public_keys", &os.at))
                     .help("list a public key in `config.admin_public_keys` or the OS builder's, or set `session_mechanism:` on the runtime")
-                    .also(&entry.runtime.at, format!("runtime `{runtime}`")),
+                    .also(&at.at, format!("runtime `{runtime}`")),
             );
         }
     }

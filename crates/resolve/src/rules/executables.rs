@@ -3,7 +3,7 @@
 use super::site::Site;
 use super::words::{list, nearest};
 use csis_kinds::registry;
-use csis_values::{Class, Diagnostic, Diagnostics};
+use csis_values::{Diagnostic, Diagnostics};
 use std::collections::BTreeSet;
 
 /// A name that is written and unknown was reported as a reference; here the default of a builder that names none is judged.
@@ -13,7 +13,10 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
         if builder.executable.is_some() || builder.fields.node("executable").is_some() {
             continue;
         }
-        let Some(default) = default_of(builder.class, &builder.kind) else { continue };
+        let Some(default) = registry::find(builder.class, &builder.kind).and_then(|r| r.kind().default_executable())
+        else {
+            continue;
+        };
         if !declared.contains(default) {
             let known = list(declared.iter().map(|name| format!("`{name}`")));
             let what = format!(
@@ -29,11 +32,4 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
             found.push(Diagnostic::error("executable-undeclared", what).at(&builder.at).help(help));
         }
     }
-}
-
-/// The executable a builder type runs when its entry names none, as its fields document it.
-fn default_of(class: Class, kind: &str) -> Option<&'static str> {
-    let kind = registry::find(class, kind)?.kind();
-    let field = kind.fields().iter().find(|field| field.name == "executable")?;
-    (!field.default.is_empty() && field.default != "default").then_some(field.default)
 }

@@ -20,6 +20,7 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     uids(&users, found);
     gids(&users, &groups, found);
     members(site, &groups, found);
+    attributes(&users, &groups, found);
 }
 
 /// Whether a user gets an account with a declared uid: the user's builder is of a type that, for groups, declares gids.
@@ -180,6 +181,16 @@ fn members(site: &Site<'_>, groups: &[&Group], found: &mut Diagnostics) {
                         .also(&user.at, format!("user `{}`", user.name)),
                 );
             }
+        }
+    }
+}
+
+fn attributes(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
+    let people = users.iter().map(|u| (Class::User, "uid", &u.name, &u.fields));
+    for (class, key, name, fields) in people.chain(groups.iter().map(|g| (Class::Group, "gid", &g.name, &g.fields))) {
+        if let Some(node) = fields.node("attributes") {
+            let what = format!("{class} `{name}` has `attributes`, which only directories keep");
+            found.push(Diagnostic::error("posix-attributes", what).at(&node.at).help(format!("set `{key}:` instead")));
         }
     }
 }

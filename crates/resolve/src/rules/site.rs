@@ -25,12 +25,6 @@ pub(super) struct Site<'a> {
     builds: BTreeMap<&'a str, &'a Build>,
 }
 
-/// Where an OS builder's base image is baked.
-pub(super) struct OsEntry<'a> {
-    pub fields: Fields,
-    pub runtime: &'a Builder,
-}
-
 impl<'a> Site<'a> {
     pub fn new(tree: &'a Tree, records: &'a Records) -> Self {
         let mut mounted: BTreeMap<&str, Vec<_>> = BTreeMap::new();
@@ -92,15 +86,12 @@ impl<'a> Site<'a> {
         self.builder(Class::OsBuilder, name)
     }
 
-    /// The entries of an OS builder whose image builder and runtime are known.
-    pub fn os_entries(&self, os: &Builder) -> Vec<OsEntry<'a>> {
-        let entries = os.fields.objects("runtimes").into_iter();
-        entries
-            .filter_map(|fields| {
-                let image_builder = self.referred(Class::ImageBuilder, fields.text("image_builder"))?;
-                Some(OsEntry { runtime: self.runtime_of(image_builder)?, fields })
-            })
-            .collect()
+    /// The runtimes an OS builder's base image is baked on, by its entries whose image builder is known.
+    pub fn base_runtimes(&self, os: &Builder) -> Vec<&'a Builder> {
+        let entries = os.fields.objects("runtimes");
+        let builders =
+            entries.iter().filter_map(|entry| self.referred(Class::ImageBuilder, entry.text("image_builder")));
+        builders.filter_map(|image_builder| self.runtime_of(image_builder)).collect()
     }
 
     /// The runtimes an image or base image is baked on; none when no such thing is declared.
@@ -108,7 +99,7 @@ impl<'a> Site<'a> {
         if let Some(image) = self.images.get(series) {
             return Some(image.runtimes.iter().map(|r| r.runtime.as_str()).collect());
         }
-        Some(self.os_entries(self.os(series)?).into_iter().map(|e| e.runtime.name.safe.as_str()).collect())
+        Some(self.base_runtimes(self.os(series)?).into_iter().map(|runtime| runtime.name.safe.as_str()).collect())
     }
 
     /// The OS builder a chain of sources ends at; none when it does not end.

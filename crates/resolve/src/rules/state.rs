@@ -19,7 +19,6 @@ struct Workspace<'a> {
 pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     if site.tree.config.use_state_backends {
         let workspaces = workspaces(site, found);
-        segments(&workspaces, found);
         collisions(&workspaces, found);
         moves(site, &workspaces, found);
     } else {
@@ -82,25 +81,6 @@ fn workspaces<'a>(site: &Site<'a>, found: &mut Diagnostics) -> Vec<Workspace<'a>
     workspaces
 }
 
-fn segments(workspaces: &[Workspace<'_>], found: &mut Diagnostics) {
-    let mut told = BTreeSet::new();
-    for workspace in workspaces {
-        let path = workspace.location.split_once("://").map_or(workspace.location.as_str(), |(_, path)| path);
-        let dotted = path.split('/').skip(1).any(|segment| segment == "." || segment == "..");
-        if dotted && told.insert(&workspace.backend.name.safe) {
-            let what = format!(
-                "state backend `{}` would keep the state of `{}` at `{}`, and a location has no `.` or `..` in it",
-                workspace.backend.name, workspace.builder.name, workspace.location
-            );
-            found.push(
-                Diagnostic::error("state-location-dotted", what)
-                    .at(&workspace.backend.at)
-                    .help("write the location without `.` and `..`"),
-            );
-        }
-    }
-}
-
 fn collisions(workspaces: &[Workspace<'_>], found: &mut Diagnostics) {
     let mut by_location: BTreeMap<&str, Vec<&Workspace<'_>>> = BTreeMap::new();
     for workspace in workspaces {
@@ -122,7 +102,7 @@ fn collisions(workspaces: &[Workspace<'_>], found: &mut Diagnostics) {
         )
         .at(&others[0].builder.at)
         .help("rename one of the builders, or give it another backend with `state_configuration:`");
-        for workspace in sharing.iter().filter(|w| w.builder.at != others[0].builder.at) {
+        for (_, workspace) in sharing.iter().enumerate().filter(|(index, _)| *index != 1) {
             error =
                 error.also(&workspace.builder.at, format!("{} `{}`", workspace.builder.class, workspace.builder.name));
         }

@@ -4,18 +4,9 @@ use std::fmt::Display;
 
 /// `a`, `a and b`, `a, b and c`; "none" for nothing.
 pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
-    join(items, "and")
-}
-
-/// `a`, `a or b`, `a, b or c`; "none" for nothing.
-pub(super) fn either<T: Display>(items: impl IntoIterator<Item = T>) -> String {
-    join(items, "or")
-}
-
-fn join<T: Display>(items: impl IntoIterator<Item = T>, word: &str) -> String {
     let mut items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     let Some(last) = items.pop() else { return "none".into() };
-    if items.is_empty() { last } else { format!("{} {word} {last}", items.join(", ")) }
+    if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
 }
 
 /// The nearest of the known words, when one is near enough to be meant.
@@ -55,7 +46,6 @@ mod tests {
     fn lists_read_as_sentences() {
         assert_eq!(list(["a"]), "a");
         assert_eq!(list(["a", "b", "c"]), "a, b and c");
-        assert_eq!(either(["a", "b"]), "a or b");
         assert_eq!(list::<&str>([]), "none");
     }
 
