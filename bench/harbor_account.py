@@ -1,5 +1,7 @@
 """What the account of harbor holds before anything of csis is applied: the state bucket and the instance profile.
 
+The bucket holds an empty state per root, so that the states have the lineages which the standing records name.
+
 usage: harbor_account.py [BUCKET]        (endpoint and credentials from the environment; harmless when run again)"""
 
 import json
@@ -26,6 +28,19 @@ place = {"LocationConstraint": "us-west-2"}
 taken = ("BucketAlreadyOwnedByYou", "BucketAlreadyExists")
 unless_there(s3.create_bucket, *taken, Bucket=BUCKET, CreateBucketConfiguration=place)
 s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+
+LINEAGES = {
+    "buckets": "b0c4e75a-0000-4000-8000-00000000b0c4",
+    "fleet": "f1ee7000-0000-4000-8000-00000000f1ee",
+    "shares": "5a7e5000-0000-4000-8000-000000005a7e",
+    "volumes": "701d0e50-0000-4000-8000-00000000701d",
+}
+held = {item["Key"] for item in s3.list_objects_v2(Bucket=BUCKET).get("Contents", [])}
+for workspace, lineage in LINEAGES.items():
+    key = f"roots/harbor/{workspace}.tfstate"
+    state = {"version": 4, "terraform_version": "1.6.0", "serial": 1, "lineage": lineage, "outputs": {}, "resources": []}
+    if key not in held:
+        s3.put_object(Bucket=BUCKET, Key=key, Body=json.dumps(state).encode())
 
 iam = boto3.client("iam", region_name="us-west-2")
 trust = {"Version": "2012-10-17", "Statement": [

@@ -7,7 +7,7 @@ use tf_provider::{DataSource, Diagnostics};
 
 use crate::aws::{Answer, Aws, Element, Params, found};
 use crate::ec2::{copy_flags, copy_numbers, copy_texts, filters};
-use crate::provider::{Session, served, session};
+use crate::provider::{Session, refuse, served, session};
 use crate::schema::Shared;
 use crate::value::{
     Attrs, Value, attrs, flag, is_null, items, put, put_text, settle, string_map, text, text_or_empty, texts,
@@ -58,11 +58,11 @@ impl DataSource for Simulated {
         match self.look_up(&aws, &mut state) {
             Ok(None) => {}
             Ok(Some(message)) => {
-                diags.root_error_short(message);
+                refuse(diags, message, "");
                 return None;
             }
             Err(error) => {
-                diags.root_error(format!("reading {}", self.name), error.to_string());
+                refuse(diags, format!("reading {}", self.name), error.to_string());
                 return None;
             }
         }

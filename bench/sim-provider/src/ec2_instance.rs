@@ -63,13 +63,12 @@ impl Body for Instance {
             params.add("UserData", encoded);
         }
         let groups = texts(state, "vpc_security_group_ids");
-        if let (Some(subnet), Some(Value::Bool(public))) =
-            (text(state, "subnet_id"), state.get("associate_public_ip_address"))
-        {
+        // The emulator can change the groups of a machine later only when they are not those of an interface.
+        if let (Some(subnet), true) = (text(state, "subnet_id"), flag(state, "associate_public_ip_address")) {
             params.add("NetworkInterface.1.DeviceIndex", "0");
             params.add("NetworkInterface.1.DeleteOnTermination", "true");
             params.add("NetworkInterface.1.SubnetId", subnet);
-            params.add("NetworkInterface.1.AssociatePublicIpAddress", public.to_string());
+            params.add("NetworkInterface.1.AssociatePublicIpAddress", "true");
             for (index, group) in groups.iter().enumerate() {
                 params.add(format!("NetworkInterface.1.SecurityGroupId.{}", index + 1), group);
             }
@@ -191,7 +190,11 @@ fn observe(aws: &Aws, id: &str, instance: &Element, state: &mut Attrs) {
     }
     let profile = instance.text("iamInstanceProfile/arn").and_then(|arn| arn.rsplit('/').next().map(ToOwned::to_owned));
     put_optional(state, "iam_instance_profile", profile);
-    let mut groups: Vec<String> = instance.all("groupSet/item").filter_map(|group| group.text("groupId")).collect();
+    let ids = |of: &Element| of.all("groupSet/item").filter_map(|group| group.text("groupId")).collect::<Vec<String>>();
+    let mut groups = ids(instance);
+    if groups.is_empty() {
+        groups = interface.map(ids).unwrap_or_default();
+    }
     groups.sort();
     if !same(state.get("vpc_security_group_ids"), Some(&strings(groups.clone()))) {
         put(state, "vpc_security_group_ids", strings(groups));

@@ -31,6 +31,8 @@ enum Peer {
     PrefixList(String),
 }
 
+type MakePeer = fn(String) -> Peer;
+
 #[derive(Clone, Copy)]
 enum Side {
     Ingress,
@@ -103,8 +105,7 @@ fn standing(group: &Element, side: Side) -> BTreeSet<Permission> {
             item.number("fromPort").unwrap_or(0),
             item.number("toPort").unwrap_or(0),
         );
-        type Make = fn(String) -> Peer;
-        let peers: [(&str, &str, Make); 4] = [
+        let peers: [(&str, &str, MakePeer); 4] = [
             ("ipRanges/item", "cidrIp", Peer::Cidr),
             ("ipv6Ranges/item", "cidrIpv6", Peer::Cidr6),
             ("groups/item", "groupId", Peer::Group),
@@ -339,7 +340,8 @@ mod tests {
         let back = observed(&permissions, "sg-own");
         let Value::List(list) = &back else { panic!("not a list") };
         assert_eq!(list.len(), 1);
-        assert_eq!(declared(object(&list[0]).expect("an object"), "sg-own"), permissions);
+        let Value::Map(rule) = &list[0] else { panic!("not an object") };
+        assert_eq!(declared(rule, "sg-own"), permissions);
     }
 
     #[test]

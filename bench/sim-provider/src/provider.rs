@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use tf_provider::schema::Schema;
 use tf_provider::value::ValueEmpty;
-use tf_provider::{Diagnostics, DynamicDataSource, DynamicResource, Provider};
+use tf_provider::{AttributePath, Diagnostic, Diagnostics, DynamicDataSource, DynamicResource, Provider};
 
 use crate::aws::Aws;
 use crate::credentials::{Surroundings, resolve};
@@ -77,7 +77,7 @@ impl Provider for AwsProvider {
             Ok(aws) => {
                 let _ = self.session.set(aws);
             }
-            Err(message) => diags.root_error("Provider configuration", message),
+            Err(message) => refuse(diags, "Provider configuration", message),
         }
         Some(())
     }
@@ -103,11 +103,17 @@ fn short(name: &str) -> String {
     name.strip_prefix("aws_").unwrap_or(name).to_owned()
 }
 
+/// Adds an error. Not through the crate's own constructors: those append a backtrace when `RUST_BACKTRACE` is set.
+pub fn refuse(diags: &mut Diagnostics, summary: impl Into<String>, detail: impl Into<String>) {
+    let (summary, detail) = (summary.into().into(), detail.into().into());
+    diags.add_error(Diagnostic { summary, detail, attribute: AttributePath::root() });
+}
+
 pub fn served(schema: &TypeSchema, what: &str, diags: &mut Diagnostics) -> Option<Schema> {
     match schema.served() {
         Ok(schema) => Some(schema),
         Err(error) => {
-            diags.root_error(format!("The recorded schema of {what} cannot be served"), format!("{error:#}"));
+            refuse(diags, format!("The recorded schema of {what} cannot be served"), format!("{error:#}"));
             None
         }
     }
@@ -117,7 +123,7 @@ pub fn served(schema: &TypeSchema, what: &str, diags: &mut Diagnostics) -> Optio
 pub fn session(session: &Session, diags: &mut Diagnostics) -> Option<Aws> {
     let aws = session.get().cloned();
     if aws.is_none() {
-        diags.root_error_short("the provider is not configured");
+        refuse(diags, "the provider is not configured", "");
     }
     aws
 }

@@ -8,10 +8,10 @@ use tf_provider::value::ValueEmpty;
 use tf_provider::{AttributePath, Diagnostics, Resource};
 
 use crate::aws::{Answer, Aws};
-use crate::provider::{Session, served, session};
+use crate::provider::{Session, refuse, served, session};
 use crate::schema::Shared;
 use crate::tags;
-use crate::value::{Attrs, Value, attrs, is_unknown, put_text, same, settle, text, text_or_empty};
+use crate::value::{Attrs, Value, attrs, has_unknown, is_unknown, put_text, same, settle, text, text_or_empty};
 use crate::{ec2_instance, ec2_security_group, ec2_volume, efs, efs_access, s3, s3_config};
 
 /// A resource type whose objects live in the emulator.
@@ -97,7 +97,7 @@ impl Simulated {
             Err(error) => {
                 let id = text_or_empty(state, "id");
                 let which = if id.is_empty() { String::new() } else { format!(" ({id})") };
-                diags.root_error(format!("{doing} {}{which}", self.name), error.to_string());
+                refuse(diags, format!("{doing} {}{which}", self.name), error.to_string());
                 None
             }
         }
@@ -118,7 +118,7 @@ impl Resource for Simulated {
 
     async fn validate<'a>(&self, diags: &mut Diagnostics, config: Value) -> Option<()> {
         if let Some(message) = self.body.as_ref().and_then(|body| body.objection(&attrs(config))) {
-            diags.root_error(format!("invalid {}", self.name), message);
+            refuse(diags, format!("invalid {}", self.name), message);
         }
         Some(())
     }
@@ -221,10 +221,12 @@ impl Resource for Simulated {
         let mut state = attrs(planned);
         let aws = session(&self.session, diags)?.in_region(text(&state, "region"));
         if let Some(body) = &self.body {
+            let planned = state.clone();
             let created = body.create(&aws, &mut state);
             self.told(diags, "creating", &state, created)?;
             let read = body.read(&aws, &mut state).map(|_| ());
             self.told(diags, "reading", &state, read);
+            keep_promises(planned, &mut state);
         } else {
             let id = invented_id(&self.name);
             for key in ["id", "arn"] {
@@ -248,12 +250,14 @@ impl Resource for Simulated {
         let (prior, mut state) = (attrs(prior), attrs(planned));
         if let Some(body) = &self.body {
             let aws = session(&self.session, diags)?.in_region(text(&state, "region"));
+            let planned = state.clone();
             let updated = body.update(&aws, &prior, &mut state);
             if self.told(diags, "updating", &prior, updated).is_none() {
                 return Some((self.finish(prior), private));
             }
             let read = body.read(&aws, &mut state).map(|_| ());
             self.told(diags, "reading", &state, read);
+            keep_promises(planned, &mut state);
         }
         Some((self.finish(state), private))
     }
@@ -290,7 +294,27 @@ impl Resource for Simulated {
     }
 }
 
+/// What a plan promised stands: an apply may only fill in what the plan left unknown.
+fn keep_promises(planned: Attrs, state: &mut Attrs) {
+    state.extend(planned.into_iter().filter(|(_, value)| !has_unknown(value)));
+}
+
 fn invented_id(name: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("sim-{}-{:x}", name.strip_prefix("aws_").unwrap_or(name), now.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::string;
+
+    #[test]
+    fn an_apply_fills_in_only_what_was_unknown() {
+        let planned = Attrs::from([("ingress".into(), Value::List(vec![])), ("id".into(), Value::Unknown)]);
+        let mut state = Attrs::from([("ingress".into(), string("changed meanwhile")), ("id".into(), string("sg-1"))]);
+        keep_promises(planned, &mut state);
+        assert!(state.get("ingress") == Some(&Value::List(vec![])));
+        assert!(state.get("id") == Some(&string("sg-1")));
+    }
 }

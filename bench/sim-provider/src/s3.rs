@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::aws::{Answer, Aws, Element, encode, escape_xml, found};
+use crate::aws::{Answer, Aws, Call, Element, encode, escape_xml, found};
 use crate::resource::Body;
 use crate::tags::{Tags, observed, wanted};
 use crate::value::{Attrs, Value, flag, is_unknown, put, put_optional, put_text, same, text, text_map, text_or_empty};
@@ -16,23 +16,24 @@ fn tags_of(element: &Element) -> Tags {
 }
 
 fn tagging(tags: &Tags) -> String {
-    let tags: String = tags
+    let tags: Vec<String> = tags
         .iter()
         .map(|(key, value)| format!("<Tag><Key>{}</Key><Value>{}</Value></Tag>", escape_xml(key), escape_xml(value)))
         .collect();
+    let tags = tags.concat();
     format!("<Tagging><TagSet>{tags}</TagSet></Tagging>")
 }
 
 fn read_tags(aws: &Aws, bucket: &str, key: &str) -> Answer<Tags> {
-    let reply = found(aws.s3("GetTagging", "GET", bucket, key, "?tagging", vec![], ""))?;
+    let reply = found(aws.s3(&Call::new("GetTagging", "GET", bucket).key(key).query("?tagging")))?;
     Ok(reply.map(|reply| tags_of(&reply.xml())).unwrap_or_default())
 }
 
 fn write_tags(aws: &Aws, bucket: &str, key: &str, tags: &Tags) -> Answer<()> {
     if tags.is_empty() {
-        aws.s3("DeleteTagging", "DELETE", bucket, key, "?tagging", vec![], "").map(|_| ())
+        aws.s3(&Call::new("DeleteTagging", "DELETE", bucket).key(key).query("?tagging")).map(|_| ())
     } else {
-        aws.s3("PutTagging", "PUT", bucket, key, "?tagging", vec![], &tagging(tags)).map(|_| ())
+        aws.s3(&Call::new("PutTagging", "PUT", bucket).key(key).query("?tagging").body(&tagging(tags))).map(|_| ())
     }
 }
 
@@ -50,7 +51,7 @@ fn is_bucket_name(name: &str) -> bool {
 /// Deletes every version of every object.
 fn empty(aws: &Aws, bucket: &str) -> Answer<()> {
     loop {
-        let listing = aws.s3("ListObjectVersions", "GET", bucket, "", "?versions", vec![], "")?.xml();
+        let listing = aws.s3(&Call::new("ListObjectVersions", "GET", bucket).query("?versions"))?.xml();
         let versions: Vec<(String, String)> = listing
             .all("Version")
             .chain(listing.all("DeleteMarker"))
@@ -65,7 +66,7 @@ fn empty(aws: &Aws, bucket: &str) -> Answer<()> {
             } else {
                 format!("?versionId={}", encode(&version, ""))
             };
-            aws.s3("DeleteObject", "DELETE", bucket, &key, &which, vec![], "")?;
+            aws.s3(&Call::new("DeleteObject", "DELETE", bucket).key(&key).query(&which))?;
         }
     }
 }
@@ -95,7 +96,7 @@ impl Body for Bucket {
                 "<CreateBucketConfiguration><LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
             )
         };
-        aws.s3("CreateBucket", "PUT", &bucket, "", "", vec![], &place)?;
+        aws.s3(&Call::new("CreateBucket", "PUT", &bucket).body(&place))?;
         put_text(state, "id", &bucket);
         let tags = wanted(state);
         if tags.is_empty() { Ok(()) } else { write_tags(aws, &bucket, "", &tags) }
@@ -103,7 +104,7 @@ impl Body for Bucket {
 
     fn read(&self, aws: &Aws, state: &mut Attrs) -> Answer<bool> {
         let bucket = text_or_empty(state, "id");
-        if found(aws.s3("HeadBucket", "HEAD", &bucket, "", "", vec![], ""))?.is_none() {
+        if found(aws.s3(&Call::new("HeadBucket", "HEAD", &bucket)))?.is_none() {
             return Ok(false);
         }
         put_text(state, "bucket", &bucket);
@@ -118,7 +119,7 @@ impl Body for Bucket {
                 put_text(state, key, "");
             }
         }
-        let policy = found(aws.s3("GetBucketPolicy", "GET", &bucket, "", "?policy", vec![], ""))?;
+        let policy = found(aws.s3(&Call::new("GetBucketPolicy", "GET", &bucket).query("?policy")))?;
         put_text(state, "policy", policy.map(|reply| reply.body).unwrap_or_default());
         observed(state, &read_tags(aws, &bucket, "")?, &aws.default_tags);
         Ok(true)
@@ -136,7 +137,7 @@ impl Body for Bucket {
         if flag(prior, "force_destroy") && found(empty(aws, &bucket))?.is_none() {
             return Ok(());
         }
-        aws.s3("DeleteBucket", "DELETE", &bucket, "", "", vec![], "").map(|_| ())
+        aws.s3(&Call::new("DeleteBucket", "DELETE", &bucket)).map(|_| ())
     }
 }
 
@@ -159,7 +160,7 @@ impl Object {
                 tags.iter().map(|(key, value)| format!("{}={}", encode(key, ""), encode(value, ""))).collect();
             headers.push(("x-amz-tagging".to_owned(), pairs.join("&")));
         }
-        aws.s3("PutObject", "PUT", &bucket, &key, "", headers, &content)?;
+        aws.s3(&Call::new("PutObject", "PUT", &bucket).key(&key).headers(headers).body(&content))?;
         put_text(state, "id", format!("{bucket}/{key}"));
         Ok(())
     }
@@ -188,7 +189,7 @@ impl Body for Object {
 
     fn read(&self, aws: &Aws, state: &mut Attrs) -> Answer<bool> {
         let (bucket, key) = (text_or_empty(state, "bucket"), text_or_empty(state, "key"));
-        let Some(head) = found(aws.s3("HeadObject", "HEAD", &bucket, &key, "", vec![], ""))? else { return Ok(false) };
+        let Some(head) = found(aws.s3(&Call::new("HeadObject", "HEAD", &bucket).key(&key)))? else { return Ok(false) };
         put_text(state, "arn", format!("arn:aws:s3:::{bucket}/{key}"));
         put_optional(state, "etag", head.header("etag").map(|etag| etag.trim_matches('"').to_owned()));
         put_text(state, "content_type", head.header("content-type").unwrap_or("application/octet-stream"));
@@ -212,7 +213,7 @@ impl Body for Object {
 
     fn destroy(&self, aws: &Aws, prior: &Attrs) -> Answer<()> {
         let (bucket, key) = (text_or_empty(prior, "bucket"), text_or_empty(prior, "key"));
-        aws.s3("DeleteObject", "DELETE", &bucket, &key, "", vec![], "").map(|_| ())
+        aws.s3(&Call::new("DeleteObject", "DELETE", &bucket).key(&key)).map(|_| ())
     }
 
     /// `BUCKET/KEY`.

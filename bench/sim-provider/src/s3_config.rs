@@ -1,8 +1,10 @@
 //! `aws_s3_bucket_policy` and `aws_s3_bucket_lifecycle_configuration`.
 
+use std::fmt::Write as _;
+
 use serde_json::Value as Json;
 
-use crate::aws::{Answer, Aws, AwsError, Element, escape_xml, found};
+use crate::aws::{Answer, Aws, AwsError, Call, Element, escape_xml, found};
 use crate::resource::Body;
 use crate::value::{
     Attrs, Value, block, items, number, object, put, put_optional, put_text, string, text, text_or_empty,
@@ -16,7 +18,7 @@ impl Policy {
         if serde_json::from_str::<Json>(&policy).is_err() {
             return Err(AwsError::new("S3: PutBucketPolicy", "MalformedPolicy", "Policies must be valid JSON"));
         }
-        aws.s3("PutBucketPolicy", "PUT", &bucket, "", "?policy", vec![], &policy)?;
+        aws.s3(&Call::new("PutBucketPolicy", "PUT", &bucket).query("?policy").body(&policy))?;
         put_text(state, "id", bucket);
         Ok(())
     }
@@ -33,7 +35,7 @@ impl Body for Policy {
 
     fn read(&self, aws: &Aws, state: &mut Attrs) -> Answer<bool> {
         let bucket = text_or_empty(state, "id");
-        let Some(reply) = found(aws.s3("GetBucketPolicy", "GET", &bucket, "", "?policy", vec![], ""))? else {
+        let Some(reply) = found(aws.s3(&Call::new("GetBucketPolicy", "GET", &bucket).query("?policy")))? else {
             return Ok(false);
         };
         put_text(state, "bucket", &bucket);
@@ -50,7 +52,7 @@ impl Body for Policy {
 
     fn destroy(&self, aws: &Aws, prior: &Attrs) -> Answer<()> {
         let bucket = text_or_empty(prior, "id");
-        aws.s3("DeleteBucketPolicy", "DELETE", &bucket, "", "?policy", vec![], "").map(|_| ())
+        aws.s3(&Call::new("DeleteBucketPolicy", "DELETE", &bucket).query("?policy")).map(|_| ())
     }
 }
 
@@ -99,13 +101,11 @@ impl Rule {
     }
 
     fn xml(&self) -> String {
-        let transitions: String = self
-            .transitions
-            .iter()
-            .map(|(days, class)| {
-                format!("<Transition><Days>{days}</Days><StorageClass>{class}</StorageClass></Transition>")
-            })
-            .collect();
+        let mut transitions = String::new();
+        for (days, class) in &self.transitions {
+            let _ =
+                write!(transitions, "<Transition><Days>{days}</Days><StorageClass>{class}</StorageClass></Transition>");
+        }
         let expiration = if self.expire_days > 0 {
             format!("<Expiration><Days>{}</Days></Expiration>", self.expire_days)
         } else {
@@ -154,7 +154,7 @@ impl Lifecycle {
         let bucket = text_or_empty(state, "bucket");
         let rules: String = declared(state).iter().map(Rule::xml).collect();
         let body = format!("<LifecycleConfiguration>{rules}</LifecycleConfiguration>");
-        aws.s3("PutBucketLifecycleConfiguration", "PUT", &bucket, "", "?lifecycle", vec![], &body)?;
+        aws.s3(&Call::new("PutBucketLifecycleConfiguration", "PUT", &bucket).query("?lifecycle").body(&body))?;
         put_text(state, "id", bucket);
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Body for Lifecycle {
 
     fn read(&self, aws: &Aws, state: &mut Attrs) -> Answer<bool> {
         let bucket = text_or_empty(state, "id");
-        let answer = found(aws.s3("GetBucketLifecycleConfiguration", "GET", &bucket, "", "?lifecycle", vec![], ""))?;
+        let answer = found(aws.s3(&Call::new("GetBucketLifecycleConfiguration", "GET", &bucket).query("?lifecycle")))?;
         let Some(reply) = answer else { return Ok(false) };
         put_text(state, "bucket", &bucket);
         let there: Vec<Rule> = reply.xml().all("Rule").map(Rule::standing).collect();
@@ -201,7 +201,7 @@ impl Body for Lifecycle {
 
     fn destroy(&self, aws: &Aws, prior: &Attrs) -> Answer<()> {
         let bucket = text_or_empty(prior, "id");
-        aws.s3("DeleteBucketLifecycle", "DELETE", &bucket, "", "?lifecycle", vec![], "").map(|_| ())
+        aws.s3(&Call::new("DeleteBucketLifecycle", "DELETE", &bucket).query("?lifecycle")).map(|_| ())
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
             transitions: vec![(60, "GLACIER_IR".to_owned())],
             expire_days: 400,
         };
-        let value = rule.value();
-        assert_eq!(Rule::declared(object(&value).expect("an object")), rule);
+        let Value::Map(value) = rule.value() else { panic!("not an object") };
+        assert_eq!(Rule::declared(&value), rule);
     }
 }

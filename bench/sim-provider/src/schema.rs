@@ -56,6 +56,7 @@ pub struct BlockSchema {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the recorded form has them")]
 pub struct AttributeSchema {
     #[serde(rename = "type")]
     kind: Json,
@@ -231,6 +232,7 @@ fn attribute_type(kind: &Json) -> Result<AttributeType> {
 }
 
 #[cfg(test)]
+#[expect(clippy::expect_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use crate::value::string;
