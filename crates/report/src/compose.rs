@@ -27,7 +27,6 @@ pub fn document(report: &Report, detail: Detail) -> Document {
     sections.extend(stops::warnings(report));
     sections.extend(changes::sections(report, detail));
     sections.extend(rest::bakes(report));
-    sections.extend(rest::lineage(report));
     sections.extend(rest::anyway(report));
     sections.extend(rest::drift(report));
     sections.extend(rest::files(report, detail));

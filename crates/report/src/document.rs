@@ -47,6 +47,16 @@ impl Line {
         self.0.is_empty()
     }
 
+    /// Without emphasis of its own, for a line that is emphasised as a whole.
+    #[must_use]
+    pub fn weak(self) -> Line {
+        let spans = self.0.into_iter().flat_map(|span| match span {
+            Span::Strong(line) => line.weak().0,
+            other => vec![other],
+        });
+        Line(spans.collect())
+    }
+
     /// `a`, `a and b`, `a, b and c`.
     pub fn and(parts: Vec<Line>) -> Line {
         let last = parts.len().saturating_sub(1);

@@ -85,7 +85,8 @@ pub fn html_prose(text: &str) -> String {
 }
 
 fn prose(text: &str, plain: impl Fn(&str) -> String, code: impl Fn(&str) -> String) -> String {
-    let cut = one_line(text, SENTENCE);
+    // Leading blanks would make an indented block of it.
+    let cut = one_line(text.trim(), SENTENCE);
     segments(&cut).into_iter().map(|(is_code, piece)| if is_code { code(piece) } else { plain(piece) }).collect()
 }
 
@@ -111,7 +112,7 @@ fn markdown_text(text: &str) -> String {
                 out.push(c);
                 interrupt(c, next, &mut out);
             }
-            '.' | ')' if out.bytes().all(|b| b.is_ascii_digit()) => {
+            '.' | ')' if next == ' ' && !out.is_empty() && out.bytes().all(|b| b.is_ascii_digit()) => {
                 out.push('\\');
                 out.push(c);
             }
@@ -179,23 +180,34 @@ fn unlink_www(text: String) -> String {
 /// A name, address or value as code within a line of Markdown, in a table too.
 pub fn markdown_code(text: &str) -> String {
     let clean = one_line(text, NAME);
-    let plain = !clean.is_empty()
-        && !clean.starts_with(' ')
-        && !clean.ends_with(' ')
-        && !clean.contains(['`', '|', '\\', '<', '>', '&', '@', '#']);
+    // A code span is literal but for its own fence, and for the border of a table's cell.
+    let plain =
+        !clean.is_empty() && !clean.starts_with(' ') && !clean.ends_with(' ') && !clean.contains(['`', '|', '<', '>']);
     if plain { format!("`{clean}`") } else { wrap_code(&clean) }
 }
 
-/// The same within HTML.
+/// The same within HTML, where Markdown is not read.
 pub fn html_code(text: &str) -> String {
-    wrap_code(&one_line(text, NAME))
+    let mut out = String::from("<code>");
+    for c in one_line(text, NAME).chars() {
+        if matches!(c, '&' | '<' | '>' | '"' | '\'' | '@' | '#' | '`') {
+            let _ = write!(out, "&#{};", c as u32);
+        } else {
+            out.push(c);
+        }
+    }
+    out.push_str("</code>");
+    out
 }
 
-/// As an element whose punctuation is written by number, so that neither Markdown nor HTML sees any.
+/// As an element whose punctuation is written by number, so that neither Markdown nor HTML sees any. Addresses are looked for in finished text, so `@` stands
+/// in an element of its own.
 fn wrap_code(clean: &str) -> String {
     let mut out = String::from("<code>");
     for c in clean.chars() {
-        if c.is_ascii_punctuation() && c != '-' {
+        if c == '@' {
+            out.push_str("<span>&#64;</span>");
+        } else if c.is_ascii_punctuation() && c != '-' {
             let _ = write!(out, "&#{};", c as u32);
         } else {
             out.push(c);

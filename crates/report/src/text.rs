@@ -171,29 +171,34 @@ impl Pen {
 
     /// A line broken at spaces; what is longer than a line stands alone on one.
     pub(crate) fn wrapped(&self, first: &str, next: &str, line: &Line) -> String {
+        // A word is what stands between two spaces, whatever styles it is made of.
+        let mut words: Vec<Vec<(String, &str)>> = vec![Vec::new()];
+        for (text, style) in self.plain_words(line) {
+            for (index, piece) in text.split(' ').enumerate() {
+                if index > 0 && words.last().is_some_and(|word| !word.is_empty()) {
+                    words.push(Vec::new());
+                }
+                if let Some(word) = words.last_mut().filter(|_| !piece.is_empty()) {
+                    word.push((piece.to_owned(), style));
+                }
+            }
+        }
         let mut out = String::from(first);
         let mut column = columns_of(first);
-        let mut fresh = true;
-        let mut space = false;
-        for (text, style) in self.plain_words(line) {
-            for (index, word) in text.split(' ').enumerate() {
-                space |= index > 0;
-                if word.is_empty() {
-                    continue;
-                }
-                let wide = columns_of(word);
-                if !fresh && space && column + 1 + wide > self.width {
-                    out.push('\n');
-                    out.push_str(next);
-                    column = columns_of(next);
-                } else if !fresh && space {
-                    out.push(' ');
-                    column += 1;
-                }
-                out.push_str(&if style.is_empty() { word.to_owned() } else { self.paint(style, word) });
-                column += wide;
-                (fresh, space) = (false, false);
+        for (index, word) in words.iter().filter(|word| !word.is_empty()).enumerate() {
+            let wide: usize = word.iter().map(|(text, _)| columns_of(text)).sum();
+            if index > 0 && column + 1 + wide > self.width {
+                out.push('\n');
+                out.push_str(next);
+                column = columns_of(next);
+            } else if index > 0 {
+                out.push(' ');
+                column += 1;
             }
+            for (text, style) in word {
+                out.push_str(&if style.is_empty() { text.clone() } else { self.paint(style, text) });
+            }
+            column += wide;
         }
         out.push('\n');
         out

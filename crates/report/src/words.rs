@@ -67,12 +67,12 @@ pub fn size(gibibytes: u64) -> String {
 /// Titles of sections.
 pub mod title {
     pub const ROOTS: &str = "Root by root";
-    pub const OBLIGATIONS: &str = "Before the apply";
+    pub const OBLIGATIONS: &str = "Before the apply, met and checked at landing";
     pub const LOSSES: &str = "Goes away or is rebuilt, as declared";
     pub const WARNINGS: &str = "The gate warns";
     pub const NOT_JUDGED: &str = "Not judged";
     pub const BAKES: &str = "Images that bake";
-    pub const LINEAGE: &str = "Images that change, and what is built on them";
+    pub const LINEAGE: &str = "Images whose parents change";
     pub const ROOT: &str = "Root";
     pub const ON_MERGE: &str = "On merge";
 }
@@ -82,11 +82,20 @@ pub fn errors_title(n: u64) -> Line {
 }
 
 pub fn refusals_title(n: u64) -> Line {
-    own(format!("{} refused", counted(n, "finding")))
+    own(format!("The gate refuses {}", counted(n, "change")))
 }
 
 pub fn confirm_title(n: u64) -> Line {
     own(format!("{} to confirm before this lands", count(n, "data loss", "data losses")))
+}
+
+/// Below the data losses: what a confirmation is bound to.
+pub fn confirm_foot(digest: &str) -> Line {
+    say!["A confirmation is for digest ", code(short_digest(digest)), "; another plan needs another one."]
+}
+
+fn short_digest(digest: &str) -> String {
+    digest.chars().take(8).collect()
 }
 
 pub fn failures_title(name: &str) -> Line {
@@ -178,23 +187,24 @@ pub fn because(because: &Because) -> Line {
     line
 }
 
-pub const NO_SANCTION: &str = "no declared operation is named for it";
+pub const NO_SANCTION: &str = "no operation of the tree is named for it";
 
 pub fn obligation(root: &str, must: &Obligation) -> Line {
     let what = match must {
         Obligation::Unmounted { instance, storage, mount_point } => {
-            say!["Unmount ", code(storage), " on ", code(instance), " (", code(mount_point), ")"]
+            say!["unmount ", code(storage), " on ", code(instance), " (", code(mount_point), ")"]
         }
         Obligation::Snapshot { storage, archive } => {
-            say!["Take a complete snapshot of ", code(storage), ", named ", code(archive)]
+            say!["take a complete snapshot of ", code(storage), ", named ", code(archive)]
         }
-        Obligation::Emptied { storage, bucket } => say!["Empty the bucket ", code(bucket), " of ", code(storage)],
+        Obligation::Emptied { storage, bucket } => say!["empty the bucket ", code(bucket), " of ", code(storage)],
     };
-    what.then(", or ").then(code(root)).then(" does not apply")
+    say![code(root), ": ", what]
 }
 
 pub fn own_action(action: &OwnAction) -> Line {
-    let lead = say!["csis itself: ", strong(prose(&action.action)), " ", code(&action.object)];
+    let lead =
+        say![code(&action.root), ": csis itself does a ", strong(prose(&action.action)), " of ", code(&action.object)];
     let lead = if action.loses_data { lead.then(", which ").then(strong("loses its data")) } else { lead };
     lead.then("; ").then(because(&action.because))
 }
@@ -310,7 +320,7 @@ pub fn too_long() -> Line {
 
 /// The last line: what this was made from.
 pub fn foot(csis: &str, tree: &csis_values::report::TreeFacts, digest: &str) -> Line {
-    let mut parts = vec![say!["csis ", prose(csis)]];
+    let mut parts = vec![say!["csis ", code(csis)]];
     let named = if tree.id.is_empty() { say!["this tree"] } else { say!["tree ", code(&tree.id)] };
     let named = if tree.root.is_empty() || tree.root == "." { named } else { say![named, " in ", code(&tree.root)] };
     let head = match (&tree.head, tree.dirty) {
@@ -323,7 +333,7 @@ pub fn foot(csis: &str, tree: &csis_values::report::TreeFacts, digest: &str) -> 
         None => head,
     });
     if !digest.is_empty() {
-        parts.push(say!["digest ", code(digest.chars().take(8).collect::<String>())]);
+        parts.push(say!["digest ", code(short_digest(digest))]);
     }
     Line::join(parts, " · ")
 }

@@ -28,9 +28,8 @@ pub fn sections(report: &Report, detail: Detail) -> Vec<Section> {
 fn section(root: &RootReport, detail: Detail) -> Section {
     let title = words::changes_title(&root.name, words::change::tally(&tally([root])));
     let mut section = Section::new(Form::Fold, title);
-    for thing in things(&root.changes) {
-        section.push(unit(root, &thing, detail));
-    }
+    section.units = things(&root.changes).iter().map(|thing| unit(root, thing, detail)).collect();
+    section.units.sort_by_key(|unit| unit.rank);
     if !root.outputs_changed.is_empty() {
         section.foot = Some(crate::document::prose(words::change::outputs(&root.outputs_changed)));
     }

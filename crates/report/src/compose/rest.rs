@@ -109,6 +109,12 @@ pub fn bakes(report: &Report) -> Option<Section> {
         );
     }
     let current = report.bakes.iter().filter(|b| !b.due).count() as u64;
+    if let Some(picture) = lineage(report) {
+        if section.units.is_empty() {
+            section.title = words::title::LINEAGE.into();
+        }
+        section.push(picture);
+    }
     if !section.units.is_empty() && current > 0 {
         section.foot = Some(words::bakes_current(current));
     }
@@ -116,7 +122,7 @@ pub fn bakes(report: &Report) -> Option<Section> {
 }
 
 /// The picture of what bakes and of the parents it stands on.
-pub fn lineage(report: &Report) -> Option<Section> {
+fn lineage(report: &Report) -> Option<Unit> {
     let due = |series: &str| report.bakes.iter().any(|b| b.due && b.series == series);
     let mut edges: Vec<_> = report.lineage.iter().collect();
     edges.sort();
@@ -126,12 +132,7 @@ pub fn lineage(report: &Report) -> Option<Section> {
         .filter(|edge| edge.due || due(&edge.parent) || due(&edge.child))
         .map(|edge| (edge.parent.clone(), edge.child.clone(), edge.due || due(&edge.child)))
         .collect();
-    if edges.is_empty() {
-        return None;
-    }
-    let mut section = Section::new(Form::Plain, words::title::LINEAGE);
-    section.push(Unit::new(Rank::Picture, Block::Picture { edges }).tally("pictures"));
-    Some(section)
+    (!edges.is_empty()).then(|| Unit::new(Rank::Picture, Block::Picture { edges }).tally("pictures"))
 }
 
 pub fn anyway(report: &Report) -> Option<Section> {

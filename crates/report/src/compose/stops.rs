@@ -2,7 +2,7 @@
 
 use super::lead::{find_change, findings, is_about};
 use super::standing::{Standing, standing};
-use crate::document::{Block, Form, Line, Rank, Section, Span, Tone, Unit, code, place, prose, strong};
+use crate::document::{Block, Form, Line, Rank, Section, Span, Tone, Unit, code, place, prose};
 use crate::say;
 use crate::things::Fate;
 use crate::words;
@@ -58,6 +58,9 @@ pub fn confirmations(report: &Report) -> Option<Section> {
     for (root, finding) in &found {
         section.push(finding_unit(root, finding, Rank::Essential));
     }
+    if !report.digest.is_empty() {
+        section.foot = Some(words::confirm_foot(&report.digest));
+    }
     (!found.is_empty()).then_some(section)
 }
 
@@ -85,9 +88,8 @@ fn finding_unit(root: &RootReport, finding: &Finding, rank: Rank) -> Unit {
     if !finding.remedy.is_empty() {
         under.push(words::remedy(&finding.remedy));
     }
-    under.push(Line::join(trail, " · "));
-    let line = say![strong(subject.clone()), ": ", prose(&finding.message)];
-    let brief = say![strong(subject), " (", Span::Rule(finding.rule.clone()), ")"];
+    let line = say![subject.clone(), ": ", prose(&finding.message), " (", Line::join(trail, ", "), ")"];
+    let brief = say![subject, " (", Span::Rule(finding.rule.clone()), ")"];
     let fate = change.map_or("not about one object", |c| words::change::fate_word(Fate::of(c)));
     Unit::new(rank, Block::Item { line, under })
         .brief(Block::Item { line: brief, under: Vec::new() })
@@ -107,7 +109,7 @@ pub fn losses(report: &Report) -> Option<Section> {
                 Some(sanction) => words::because(&sanction.because),
                 None => words::NO_SANCTION.into(),
             };
-            let mut line = say![strong(lost.clone()), ": ", why];
+            let mut line = say![lost.clone(), ": ", why];
             match standing(root) {
                 Standing::PlanOnly => line = say![line, "; ", words::flag(&root.applies), ", so not by this merge"],
                 Standing::Anyway => line = say![line, "; not touched by this change"],

@@ -45,8 +45,10 @@ impl Piece {
 
 /// In which order room is made: a size, and the ranks that go to it, one after the other.
 const STEPS: &[(Size, &[Rank])] = &[
-    (Size::Brief, &[Rank::File, Rank::Rest, Rank::Anyway, Rank::Create, Rank::Update]),
-    (Size::Gone, &[Rank::File, Rank::Rest, Rank::Anyway]),
+    (Size::Brief, &[Rank::File]),
+    (Size::Gone, &[Rank::File, Rank::Rest]),
+    (Size::Brief, &[Rank::Anyway, Rank::Create, Rank::Update]),
+    (Size::Gone, &[Rank::Anyway]),
     (Size::Brief, &[Rank::Warning, Rank::Picture, Rank::Drift, Rank::Loss, Rank::Bake, Rank::Duty]),
     (
         Size::Gone,
@@ -150,19 +152,19 @@ fn assemble(document: &Document, links: &Links, pieces: &[Piece]) -> String {
         out.push_str(&render::open(section, links));
         let mut after_item = false;
         for piece in mine.iter().filter(|p| p.size != Size::Gone) {
-            if after_item && !piece.is_item() {
+            if after_item && !piece.is_item() && !out.ends_with("\n\n") {
                 out.push('\n');
             }
             out.push_str(piece.text());
             after_item = piece.is_item();
         }
+        trim_blank(&mut out, section);
         if let Some(line) = left_out(section, &mine) {
             out.push_str(&render::remark(section, &line, links));
         }
         if let Some(line) = &section.foot {
             out.push_str(&render::remark(section, line, links));
         }
-        trim_blank(&mut out, section);
         out.push_str(render::close(section));
     }
     if entries + dropped > 0 {

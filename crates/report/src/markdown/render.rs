@@ -19,7 +19,7 @@ fn span(span: &Span, links: &Links) -> String {
         Span::Plain(words) => words.to_string(),
         Span::Prose(text) => inert::markdown_prose(text),
         Span::Code(text) => inert::markdown_code(text),
-        Span::Strong(line) => format!("**{}**", inline(line, links)),
+        Span::Strong(line) => format!("**{}**", inline(&line.clone().weak(), links)),
         Span::Rule(id) => {
             let name = inert::markdown_code(id);
             match &links.docs {
@@ -45,7 +45,7 @@ fn html(line: &Line) -> String {
             Span::Plain(words) => words.to_string(),
             Span::Prose(text) => inert::html_prose(text),
             Span::Code(text) | Span::Rule(text) => inert::html_code(text),
-            Span::Strong(line) => format!("<b>{}</b>", html(line)),
+            Span::Strong(line) => format!("<b>{}</b>", html(&line.clone().weak())),
             Span::Place { place, column } => inert::html_code(&words::place(place, *column)),
         })
         .collect()

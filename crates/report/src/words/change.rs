@@ -40,7 +40,11 @@ pub fn thing(thing: &Thing<'_>) -> Line {
         Noun::Object => code(thing.name),
         kind => say![noun_of(kind), " ", code(thing.name)],
     };
-    say![lead, " ", fate(thing.fate)]
+    if thing.fate.is_loss() {
+        strong(say![lead, " ", fate(thing.fate)])
+    } else {
+        say![strong(lead), " ", fate(thing.fate)]
+    }
 }
 
 /// What happens to one object, with the reason, e.g. `EBS volume replaced (destroyed, then created): availability_zone cannot change in place`.
@@ -123,7 +127,7 @@ pub fn shown(value: &Shown) -> String {
         Shown::Value(text) => text.clone(),
         Shown::Sensitive => "(sensitive)".into(),
         Shown::Unknown => "(known after the apply)".into(),
-        Shown::Pending(text) => pending(text),
+        Shown::Pending(text) => format!("({})", pending(text)),
     }
 }
 

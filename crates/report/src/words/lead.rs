@@ -63,10 +63,10 @@ pub fn act(act: &Act) -> Line {
         Act::Confirm { losses } => {
             say![strong(say!["Merging loses data: ", amounts(losses), "."]), " It lands only once confirmed."]
         }
-        Act::Look { tally } => strong(say!["Allowed, but a revert does not undo it: ", tally.clone(), "."]),
+        Act::Look { tally } => strong(say!["Ready to merge, if you mean it: ", tally.clone(), "."]),
         Act::Merge => strong("Ready to merge."),
-        Act::MergeWithoutEffect => strong("Safe to merge, and nothing is applied."),
-        Act::NothingToDo => strong("Safe to merge: nothing to apply."),
+        Act::MergeWithoutEffect => strong("Safe to merge."),
+        Act::NothingToDo => strong("Safe to merge: there is nothing to apply."),
     }
 }
 
