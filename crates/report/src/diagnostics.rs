@@ -3,7 +3,7 @@
 use crate::inert;
 use crate::text::{BLUE, BOLD, CYAN, Pen, RED, YELLOW};
 use crate::words;
-use csis_values::{Diagnostic, Diagnostics, Severity};
+use csis_values::{Diagnostic, Severity};
 use std::fmt::Write;
 
 /// The longest message, in characters.
@@ -18,23 +18,28 @@ const MESSAGE: usize = 2_000;
 ///
 /// 1 error
 /// ```
-pub fn diagnostics(found: &Diagnostics, colour: bool) -> String {
-    let mut sorted = found.clone();
-    sorted.sort();
+pub fn text(found: &[Diagnostic], colour: bool) -> String {
+    let sorted = sorted(found);
     let pen = Pen { width: usize::MAX, colour };
     let mut out = String::new();
-    for diagnostic in sorted.iter() {
+    for diagnostic in &sorted {
         one(&pen, diagnostic, &mut out);
         out.push('\n');
     }
     if !out.is_empty() {
-        let _ = writeln!(out, "{}", count_line(&sorted));
+        let _ = writeln!(out, "{}", totals(&sorted));
     }
     inert::no_commands(&out)
 }
 
-/// `2 errors, 1 warning`.
-pub fn count_line(found: &Diagnostics) -> String {
+fn sorted(found: &[Diagnostic]) -> Vec<&Diagnostic> {
+    let mut sorted: Vec<&Diagnostic> = found.iter().collect();
+    sorted.sort_by(|a, b| (&a.at, a.severity, &a.message).cmp(&(&b.at, b.severity, &b.message)));
+    sorted.dedup();
+    sorted
+}
+
+fn totals(found: &[&Diagnostic]) -> String {
     let of = |severity| found.iter().filter(|d| d.severity == severity).count() as u64;
     words::totals(of(Severity::Error), of(Severity::Warning), of(Severity::Note))
 }
@@ -71,22 +76,22 @@ mod tests {
 
     #[test]
     fn findings_are_sorted_and_counted() {
-        let found = Diagnostics(vec![
+        let found = [
             Diagnostic::warning("unread-key", "nothing reads `config.colour`").at(&Place::new("cfg/_config.yml", 9, 3)),
             Diagnostic::error("unknown-key", "storage `ledger` has no key `sise`")
                 .at(&Place::new("cfg/_config.yml", 3, 5))
                 .also(&Place::new("cfg/x.yml", 1, 1), "the builder is here")
                 .help("write `size`"),
-        ]);
+        ];
         let expected = "error[unknown-key]: storage `ledger` has no key `sise`\n --> cfg/_config.yml:3:5\n   = cfg/x.yml:1:1: the builder is here\n  help: write `size`\n\nwarning[unread-key]: nothing reads `config.colour`\n --> cfg/_config.yml:9:3\n\n1 error, 1 warning\n";
-        assert_eq!(diagnostics(&found, false), expected);
-        assert_eq!(diagnostics(&Diagnostics::default(), false), "");
+        assert_eq!(text(&found, false), expected);
+        assert_eq!(text(&[], false), "");
     }
 
     #[test]
     fn a_message_cannot_colour_the_terminal() {
-        let found = Diagnostics(vec![Diagnostic::error("x", "a\u{1b}[2Jb\n::error::c")]);
-        let shown = diagnostics(&found, false);
+        let found = [Diagnostic::error("x", "a\u{1b}[2Jb\n::error::c")];
+        let shown = text(&found, false);
         assert!(!shown.contains('\u{1b}') && !shown.contains("\n::"), "{shown}");
     }
 }

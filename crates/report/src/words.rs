@@ -64,6 +64,28 @@ pub fn size(gibibytes: u64) -> String {
     }
 }
 
+/// What `validate` says of a tree without errors.
+pub fn tree_is_fine(storages: usize, images: usize, instances: usize) -> String {
+    let parts =
+        [(storages, "storage"), (images, "image"), (instances, "instance")].map(|(n, noun)| counted(n as u64, noun));
+    format!("The tree is valid: {}, {} and {}.", parts[0], parts[1], parts[2])
+}
+
+/// What `generate` says of what it wrote into `directory`.
+pub fn generated(directory: &str, added: usize, changed: usize, removed: usize) -> String {
+    let directory = crate::inert::terminal(directory, crate::inert::NAME);
+    let parts: Vec<String> = [(added, "added"), (changed, "changed"), (removed, "removed")]
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{} {word}", counted(n as u64, "file")))
+        .collect();
+    if parts.is_empty() {
+        format!("{directory} was up to date.")
+    } else {
+        format!("{directory}: {}.", parts.join(", "))
+    }
+}
+
 /// Titles of sections.
 pub mod title {
     pub const ROOTS: &str = "Root by root";

@@ -34,9 +34,12 @@ pub fn lead(report: &Report) -> (&'static str, Line) {
     if !changes.is_empty() {
         effects.push(words::change::tally(&changes));
     }
-    let own = applied.iter().map(|root| root.actions.len() as u64).sum();
-    if own > 0 {
-        effects.push(words::lead::actions(own));
+    let mut own: BTreeMap<&str, u64> = BTreeMap::new();
+    for action in applied.iter().flat_map(|root| &root.actions) {
+        *own.entry(action.action.as_str()).or_default() += 1;
+    }
+    if !own.is_empty() {
+        effects.push(words::lead::actions(&own.into_iter().collect::<Vec<_>>()));
     }
     line = line.then(" ").then(words::lead::merging(applied.len() as u64, all, conditional, Line::join(effects, ", ")));
     let mut left = Vec::new();
@@ -104,9 +107,17 @@ fn next_act(report: &Report, stand: &[(&RootReport, Standing)], applied: &[&Root
 fn data_losses(applied: &[&RootReport]) -> Vec<(String, u64, u64)> {
     let mut by_noun: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for root in applied {
-        for finding in root.findings.iter().filter(|f| f.weight == Weight::Confirm) {
-            let change = find_change(root, finding);
-            let entry = by_noun.entry(change.map_or_else(|| "object".to_owned(), |c| noun(&c.kind))).or_default();
+        let asked: Vec<_> =
+            root.findings.iter().filter(|f| f.weight == Weight::Confirm).map(|f| find_change(root, f)).collect();
+        // A wipe is told without an address; the bucket it empties is counted by its own finding, where it goes too.
+        let named = asked.iter().any(Option::is_some);
+        for change in asked.into_iter().filter(|change| change.is_some() || !named) {
+            let what = match change {
+                Some(change) if Fate::of(change).is_loss() => noun(&change.kind),
+                Some(_) => words::lead::EXPIRY.to_owned(),
+                None => "object".to_owned(),
+            };
+            let entry = by_noun.entry(what).or_default();
             entry.0 += 1;
             entry.1 += change.and_then(gibibytes).unwrap_or(0);
         }

@@ -78,7 +78,7 @@ pub fn warnings(report: &Report) -> Option<Section> {
 fn finding_unit(root: &RootReport, finding: &Finding, rank: Rank) -> Unit {
     let change = find_change(root, finding);
     let subject = match (&finding.address, change) {
-        (Some(_), Some(change)) if Fate::of(change).is_loss() => words::change::loss(change),
+        (Some(_), Some(change)) if Fate::of(change).is_loss() => words::change::lost(change),
         (Some(address), _) => code(address),
         (None, _) => code(&root.name),
     };

@@ -105,9 +105,14 @@ pub fn address(change: &Change) -> String {
     }
 }
 
-/// `destroyed, 50 GiB`: the line of an object that goes away.
+/// The address of an object that goes away, and how.
+pub fn lost(change: &Change) -> Line {
+    say![code(address(change)), " ", fate(Fate::of(change))]
+}
+
+/// The same with its size where that is known.
 pub fn loss(change: &Change) -> Line {
-    let line = say![code(address(change)), " ", fate(Fate::of(change))];
+    let line = lost(change);
     match crate::things::gibibytes(change) {
         Some(gib) => say![line, own(format!(", {}", size(gib)))],
         None => line,
@@ -131,17 +136,20 @@ pub fn shown(value: &Shown) -> String {
     }
 }
 
-/// What a pending value stands for: `ledger → volume of this change`. A bare token is taken apart; other words are left as they are.
+/// What a pending value stands for: `storage/volumes:storage_ledger.volume_id` is told as `ledger → volume of this change`. Other words are left as they are.
 pub fn pending(text: &str) -> String {
-    let Some(token) = text.strip_prefix("csis-pending:") else { return text.to_owned() };
+    let token = text.strip_prefix("csis-pending:").unwrap_or(text);
     if let Some(build) = token.strip_prefix("build:") {
         let series = build.split([':', '@']).next().unwrap_or(build);
         return format!("{series} → build of this change");
     }
-    let path = token.split_once(':').map_or(token, |(_, path)| path);
+    let Some((_, path)) = token.split_once(':').filter(|(root, path)| root.contains('/') && !path.contains(' ')) else {
+        return text.to_owned();
+    };
     let (owner, leaf) = path.rsplit_once('.').unwrap_or((path, ""));
-    let owner = owner.trim_start_matches("storage_").trim_start_matches("instance_");
-    let what = leaf.trim_end_matches("_id").trim_end_matches("_ids").replace('_', " ");
+    let owner = owner.strip_prefix("storage_").or_else(|| owner.strip_prefix("instance_")).unwrap_or(owner);
+    let leaf = leaf.strip_suffix("_id").or_else(|| leaf.strip_suffix("_ids")).unwrap_or(leaf);
+    let what = leaf.replace('_', " ");
     if what.is_empty() { format!("{owner} of this change") } else { format!("{owner} → {what} of this change") }
 }
 
@@ -190,6 +198,7 @@ mod tests {
     #[test]
     fn a_token_is_told_as_what_it_stands_for() {
         assert_eq!(pending("csis-pending:storage/volumes:ledger.volume_id"), "ledger → volume of this change");
+        assert_eq!(pending("storage/volumes:storage_ledger.volume_id"), "ledger → volume of this change");
         assert_eq!(pending("csis-pending:build:harbor-api@aws-west:0123"), "harbor-api → build of this change");
         assert_eq!(pending("the volume"), "the volume");
     }

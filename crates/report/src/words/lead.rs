@@ -1,7 +1,7 @@
 //! The first line: what to do next, what merging does and what it does not.
 
 use super::{count, counted, flag, number, size};
-use crate::document::{Line, code, own, strong};
+use crate::document::{Line, code, own, prose, strong};
 use crate::say;
 use csis_values::Place;
 use csis_values::intent::Applies;
@@ -75,7 +75,7 @@ fn amounts(losses: &[(String, u64, u64)]) -> Line {
     let parts = losses
         .iter()
         .map(|(noun, n, gib)| {
-            let what = counted(*n, noun);
+            let what = if noun == EXPIRY { count(*n, EXPIRY, EXPIRIES) } else { counted(*n, noun) };
             own(if *gib > 0 { format!("{what} ({})", size(*gib)) } else { what })
         })
         .collect();
@@ -105,9 +105,16 @@ pub fn bakes(n: u64) -> Line {
 }
 
 /// What csis itself does, by name of the action: `1 wipe by csis itself`.
-pub fn actions(n: u64) -> Line {
-    own(format!("{} by csis itself", counted(n, "action")))
+pub fn actions(by_name: &[(&str, u64)]) -> Line {
+    let parts = by_name.iter().map(|(name, n)| {
+        say![own(format!("{} ", number(*n))), prose(if *n == 1 { (*name).to_owned() } else { super::plural(name) })]
+    });
+    say![Line::and(parts.collect()), " by csis itself"]
 }
+
+/// A loss that is no object's end: data that a rule will delete.
+pub const EXPIRY: &str = "rule that deletes data";
+pub const EXPIRIES: &str = "rules that delete data";
 
 /// `fleet` is plan-only (`cfg/_config.yml:12`).
 pub fn plan_only(name: &str, applies: &Applies) -> Line {
