@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # The standing base of examples/harbor: its four roots applied with the engine itself, and the records such a landing
 # leaves. Read by scripts/bench, which sets the variables used here.
 
@@ -6,12 +6,12 @@ apply_root() {
 	local root=$1
 	shift
 	(
-		cd "$run/harbor/apply/generated/$root"
-		"$engine" init -input=false -no-color "-backend-config=$(echo ./*.tfbackend.hcl)"
-		"$engine" apply -input=false -no-color -auto-approve "$@"
-		# Some attributes tell what other resources did meanwhile (a group's rules, a bucket's policy): settle them,
-		# or every later plan would report them as drift.
-		"$engine" apply -input=false -no-color -auto-approve -refresh-only "$@"
+		# Some attributes tell what other resources did meanwhile (a group's rules, a bucket's policy): the second
+		# apply settles them, or every later plan would report them as drift.
+		cd "$run/harbor/apply/generated/$root" &&
+			"$engine" init -input=false -no-color "-backend-config=$(echo ./*.tfbackend.hcl)" &&
+			"$engine" apply -input=false -no-color -auto-approve "$@" &&
+			"$engine" apply -input=false -no-color -auto-approve -refresh-only "$@"
 	) >"$run/harbor/apply-$(basename "$(dirname "$root")").log" 2>&1
 }
 
