@@ -40,16 +40,24 @@ pub fn change_of<'a>(change: &'a Change, name: &str) -> Option<&'a AttributeChan
 }
 
 /// What an attribute will be at or under a name, where this change sets it. An object that is made anew sets all it has; one that is updated, what differs.
+///
+/// Facts are kept longer than changes are shown, so where both tell a value the fact is taken.
 pub fn set<'a>(change: &'a Change, name: &'a str) -> Vec<(&'a str, &'a Shown)> {
-    let mut set: Vec<(&str, &Shown)> =
-        changed(change, name).map(|attribute| (attribute.path.as_str(), &attribute.after)).collect();
+    let mut set: Vec<(&str, &Shown)> = changed(change, name)
+        .filter(|attribute| attribute.after != Shown::Absent)
+        .map(|attribute| (attribute.path.as_str(), change.facts.get(&attribute.path).unwrap_or(&attribute.after)))
+        .collect();
     if makes(change) || change.attributes_left_out > 0 {
-        set.extend(
-            change.facts.iter().filter(|(path, _)| is_under(path, name)).map(|(path, value)| (path.as_str(), value)),
-        );
+        let facts = change.facts.iter().filter(|(path, _)| is_under(path, name));
+        set.extend(facts.map(|(path, value)| (path.as_str(), value)));
     }
     set.retain(|(_, value)| **value != Shown::Absent);
     set
+}
+
+/// Whether some of what rules judge by did not fit into the plan as it was read.
+pub fn is_cut(change: &Change) -> bool {
+    change.facts.contains_key("facts_left_out")
 }
 
 /// Whether an object is made by this change.

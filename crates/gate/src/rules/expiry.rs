@@ -42,7 +42,9 @@ pub fn shortened(q: &Question<'_>, change: &Change) -> Option<String> {
     match change.action {
         Action::Create if is_new(q, change) => None,
         Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst => {
-            change.attributes.iter().find_map(sooner)
+            let unseen = (change.attributes_left_out > 0 && change.kind != "aws_s3_bucket")
+                .then(|| format!("{} attributes of its rules were not kept to be judged", change.attributes_left_out));
+            change.attributes.iter().find_map(sooner).or(unseen)
         }
         _ => None,
     }

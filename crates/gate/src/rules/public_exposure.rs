@@ -35,6 +35,9 @@ pub fn exposures(q: &Question<'_>, change: &Change) -> Vec<String> {
         return Vec::new();
     }
     let mut found = Vec::new();
+    if attr::is_cut(change) {
+        found.push("has more attributes than can be judged".to_owned());
+    }
     ingress(q, change, &mut found);
     addresses(change, &mut found);
     policies(q, change, &mut found);
@@ -64,6 +67,10 @@ fn ingress(q: &Question<'_>, change: &Change, found: &mut Vec<String>) {
                 None if network || list || whole => {
                     found.push("lets in networks that cannot be told before the apply".to_owned());
                 }
+                // Elements of a list that are not known yet stand in it as words.
+                Some(words) if network && !words.contains('/') => {
+                    found.push("lets in networks that cannot be told before the apply".to_owned());
+                }
                 Some(cidr) if network && is_open(cidr) => found.push(format!("lets in everybody from {cidr}")),
                 Some(id) if list && !q.settings.prefix_lists.contains(id) => {
                     found.push(format!("lets in the networks of the undeclared prefix list {id}"));
@@ -77,10 +84,7 @@ fn ingress(q: &Question<'_>, change: &Change, found: &mut Vec<String>) {
 /// Whether a network is the world, a large part of it, or address space that strangers share.
 fn is_open(cidr: &str) -> bool {
     let cidr = cidr.trim();
-    if cidr.is_empty() {
-        return false;
-    }
-    let Some((network, length)) = cidr.split_once('/') else { return false };
+    let Some((network, length)) = cidr.split_once('/') else { return true };
     let Ok(length) = length.parse::<u8>() else { return true };
     if network.contains(':') {
         return length < 16;
@@ -248,10 +252,11 @@ mod tests {
             "100.100.0.0/16",
             "x/0",
             "1.2.3.4/x",
+            "",
         ] {
             assert!(is_open(open), "{open}");
         }
-        for closed in ["10.0.0.0/8", "192.168.1.0/24", "203.0.113.7/32", "fd00::/48", "", "sg-1"] {
+        for closed in ["10.0.0.0/8", "192.168.1.0/24", "203.0.113.7/32", "fd00::/48"] {
             assert!(!is_open(closed), "{closed}");
         }
     }
@@ -266,6 +271,11 @@ mod tests {
         assert!(exposed(with(group(), "ingress[0].ipv6_cidr_blocks[0]", Shown::Absent, value("::/0"))));
         assert!(exposed(with(group(), "ingress[0].prefix_list_ids[0]", Shown::Absent, value("pl-1"))));
         assert!(exposed(with(group(), "ingress[0].cidr_blocks", Shown::Absent, Shown::Unknown)));
+        let partly = r#"["10.0.0.0/8","(known after apply)"]"#;
+        assert!(exposed(with(group(), "ingress[0].cidr_blocks", Shown::Absent, value(partly))));
+        assert!(exposed(knowing(group(), "facts_left_out", value("3"))));
+        let none = with(group(), "ingress[0].cidr_blocks", Shown::Absent, value("[]"));
+        assert!(!exposed(none));
         assert!(exposed(knowing(group(), "ingress", value(whole))));
         assert!(exposed(knowing(group(), "ingress", value("[{\"cidr_blocks\":[\"10…"))));
         assert!(!exposed(with(group(), "egress[0].cidr_blocks[0]", Shown::Absent, value("0.0.0.0/0"))));
@@ -358,6 +368,9 @@ mod tests {
                 && exposed(policy(value("{\"Statement\":…")))
                 && exposed(policy(Shown::Sensitive))
         );
+        // A long policy is cut where it is shown and whole among the facts.
+        let long = knowing(policy(value("{\"Statement\":…")), "policy", value(r#"{"Statement":[]}"#));
+        assert!(!exposed(long));
         let new = plan(vec![change("module.storage_lake.aws_s3_bucket.this", Action::Create), policy(Shown::Unknown)]);
         assert!(said(&judged(&new), "public-exposure").is_empty());
     }

@@ -1,0 +1,360 @@
+//! `apply-check`: the flag that let a root be applied when its script was generated, read again when the script runs.
+//!
+//! It needs the raw `config:` mapping only: no template is rendered, nothing is decrypted, no reference is resolved. What cannot be read allows nothing.
+
+use crate::{Exit, Invocation, Outcome};
+use csis_values::diagnostic::Severity;
+use csis_values::name::safe_name;
+use csis_values::node::Entry;
+use csis_values::{Diagnostic, Diagnostics, Node, Place, Value};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What `apply-check` is given; overlays and the runtime to apply come with the invocation.
+#[derive(Clone, Debug, Default)]
+pub struct ApplyCheckArgs {
+    /// The folder the command runs in; empty for the present one.
+    pub directory: PathBuf,
+    /// `identity`, `storage`, `instances` or `release`.
+    pub lifecycle: String,
+    /// The tree; found by walking up when absent.
+    pub config_root: Option<PathBuf>,
+    /// The root's builder.
+    pub root: Option<String>,
+    /// Other names a flag may list the root by: its runtime.
+    pub root_alias: Vec<String>,
+}
+
+const LIFECYCLES: &[&str] = &["identity", "storage", "instances", "release"];
+const HEAD: &str = "cfg/_config.yml";
+
+/// Exit: done when the root may be applied, refused by the gate when not, usage for an unknown lifecycle.
+pub fn run(invocation: &Invocation, args: &ApplyCheckArgs) -> Outcome {
+    if !LIFECYCLES.contains(&args.lifecycle.as_str()) {
+        let message = format!("there is no apply flag for `{}`", args.lifecycle);
+        return Outcome::usage(Diagnostic::error("usage", message).help(format!("one of {}", LIFECYCLES.join(", "))));
+    }
+    match check(invocation, args) {
+        Ok(line) => Outcome::new(Exit::Done).stderr(format!("{line}\n")),
+        Err(found) => Outcome::new(Exit::Gate).findings(found),
+    }
+}
+
+type Refused<T> = Result<T, Vec<Diagnostic>>;
+
+fn refuse<T>(message: String, help: &str) -> Refused<T> {
+    Err(vec![Diagnostic::error("apply-check", message).help(help)])
+}
+
+fn check(invocation: &Invocation, args: &ApplyCheckArgs) -> Refused<String> {
+    let root = config_root(args)?;
+    let flag = format!("apply_{}", args.lifecycle);
+    let names: Vec<String> = args.root.iter().chain(&args.root_alias).map(|name| safe_name(name)).collect();
+    let what =
+        args.root.as_ref().map_or_else(|| format!("the {} roots", args.lifecycle), |root| format!("root {root}"));
+    // The files are read even where the run's own option decides, so that a broken tree applies nothing.
+    let found = read_flag(&root, &flag, &invocation.overlays, &args.directory)?;
+    if let Some(runtime) = &invocation.apply_runtime
+        && matches!(args.lifecycle.as_str(), "storage" | "instances")
+    {
+        if args.root.is_none() || names.contains(&safe_name(runtime)) {
+            return Ok(format!("--apply-runtime {runtime} lets {what} be applied in this run, whatever {flag} says"));
+        }
+        let message = format!("not applying {what}: this run applies only what is on {runtime} (--apply-runtime)");
+        return refuse(message, "leave the option out, or name the runtime of this root");
+    }
+    let (value, at) = match &found {
+        Some(entry) => (Some(&entry.value), Some(&entry.at)),
+        None => (None, None),
+    };
+    if allows(value, args.root.is_some(), &names) {
+        let place = at.map(|at| format!(" ({at})")).unwrap_or_default();
+        return Ok(format!("{flag}{place} lets {what} be applied"));
+    }
+    Err(vec![not_applied(&flag, value, at, &what)])
+}
+
+fn not_applied(flag: &str, value: Option<&Node>, at: Option<&Place>, what: &str) -> Diagnostic {
+    let said = match value.map(|node| &node.value) {
+        None | Some(Value::Null) => "is not set".to_owned(),
+        Some(Value::Bool(_)) => "is `false`".to_owned(),
+        Some(Value::List(items)) if items.is_empty() => "lists nothing".to_owned(),
+        Some(Value::List(items)) => {
+            let names: Vec<&str> = items.iter().filter_map(Node::text).collect();
+            format!("lists only {}", names.join(", "))
+        }
+        Some(Value::Text(text)) => format!("is the text `{text}`, which names neither the root nor its runtime"),
+        Some(Value::Int(_, text) | Value::Float(_, text)) => format!("is the number {text}, which allows nothing"),
+        Some(Value::Map(_)) => "is a mapping, which allows nothing".to_owned(),
+    };
+    let diagnostic = Diagnostic::error("apply-check", format!("not applying {what}: {flag} {said}")).help(format!(
+        "to apply it, set `{flag}: true` or list the root's builder or runtime there, and generate again"
+    ));
+    match at {
+        Some(at) => diagnostic.at(at),
+        None => diagnostic.at(&Place::head(HEAD)),
+    }
+}
+
+/// Only `true`, and a name of the root, allow. A list without a root in question allows when it names anything.
+fn allows(flag: Option<&Node>, has_root: bool, names: &[String]) -> bool {
+    let is_named = |node: &Node| node.text().is_some_and(|text| names.contains(&safe_name(text)));
+    match flag.map(|node| &node.value) {
+        Some(Value::Bool(on)) => *on,
+        Some(Value::List(items)) if has_root => items.iter().any(is_named),
+        Some(Value::List(items)) => items.iter().any(|item| item.text().is_some_and(|text| !text.trim().is_empty())),
+        Some(Value::Text(_)) => has_root && flag.is_some_and(is_named),
+        _ => false,
+    }
+}
+
+fn config_root(args: &ApplyCheckArgs) -> Refused<PathBuf> {
+    let help = "run it inside the tree, or name the tree with `--config-root`";
+    if let Some(root) = &args.config_root {
+        let root = args.directory.join(root);
+        if root.join(HEAD).is_file() {
+            return Ok(root);
+        }
+        return refuse(format!("not applying: {} has no {HEAD}", root.display()), help);
+    }
+    let from = if args.directory.as_os_str().is_empty() { Path::new(".") } else { &args.directory };
+    let from = match std::path::absolute(from) {
+        Ok(from) => from,
+        Err(error) => return refuse(format!("not applying: the present folder cannot be told ({error})"), help),
+    };
+    match from.ancestors().find(|folder| folder.join(HEAD).is_file()) {
+        Some(root) => Ok(root.to_owned()),
+        None => refuse(format!("not applying: no folder from here upwards has {HEAD}"), help),
+    }
+}
+
+/// The flag as the tree's files and then its overlays write it.
+fn read_flag(root: &Path, flag: &str, overlays: &[String], directory: &Path) -> Refused<Option<Entry>> {
+    let mut found: Option<Entry> = None;
+    for name in configuration_files(root)? {
+        let shown = format!("cfg/{name}");
+        let Some(entry) = entry_of(&root.join(&shown), &shown, flag)? else { continue };
+        if let Some(first) = &found {
+            return Err(vec![
+                Diagnostic::error("apply-check", format!("not applying: {flag} is set in two files"))
+                    .at(&entry.at)
+                    .also(&first.at, "it is set here too")
+                    .help("set it in one file"),
+            ]);
+        }
+        found = Some(entry);
+    }
+    for overlay in overlays {
+        let inside = root.join(overlay);
+        let path = if inside.is_file() { inside } else { directory.join(overlay) };
+        if let Some(entry) = entry_of(&path, overlay, flag)? {
+            found = Some(entry);
+        }
+    }
+    Ok(found)
+}
+
+fn configuration_files(root: &Path) -> Refused<Vec<String>> {
+    let cannot = |error: std::io::Error| {
+        vec![
+            Diagnostic::error("apply-check", format!("not applying: cfg/ cannot be read ({error})"))
+                .help("make the folder readable"),
+        ]
+    };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root.join("cfg")).map_err(cannot)? {
+        let name = entry.map_err(cannot)?.file_name().to_string_lossy().into_owned();
+        let lower = name.to_lowercase();
+        if lower.ends_with(".yml") || lower.ends_with(".yaml") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The flag in the `config:` mapping of one file.
+fn entry_of(path: &Path, shown: &str, flag: &str) -> Refused<Option<Entry>> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        vec![
+            Diagnostic::error("apply-check", format!("not applying: {shown} cannot be read ({error})"))
+                .help("put the file back, or leave it out of the command"),
+        ]
+    })?;
+    let name: Arc<str> = Arc::from(shown);
+    let mut problems = Diagnostics::default();
+    let document = csis_tree::yaml::parse(&name, &bytes, &mut problems);
+    let errors: Vec<Diagnostic> = problems.0.into_iter().filter(|d| d.severity == Severity::Error).collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let config = document.as_ref().and_then(|document| document.get("config"));
+    match config {
+        None => Ok(None),
+        Some(config) if config.is_null() => Ok(None),
+        Some(config) if config.map().is_some() => Ok(config.entry(flag).cloned()),
+        Some(config) => Err(vec![
+            Diagnostic::error(
+                "apply-check",
+                format!("not applying: `config:` is {}, not a mapping", config.describe()),
+            )
+            .at(&config.at)
+            .help("write `config:` as a mapping of keys"),
+        ]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApplyCheckArgs, run};
+    use crate::{Exit, Invocation, Outcome};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    fn invocation(apply_runtime: Option<&str>, overlays: &[&str]) -> Invocation {
+        Invocation {
+            root: ".".into(),
+            offline: true,
+            snapshot: None,
+            overlays: overlays.iter().map(|o| (*o).to_owned()).collect(),
+            undeclare: vec![],
+            only_runtime: None,
+            apply_runtime: apply_runtime.map(str::to_owned),
+            parallel: 1,
+            tools: BTreeMap::new(),
+            environment: BTreeMap::new(),
+            now: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        folder
+    }
+
+    fn args(directory: &Path) -> ApplyCheckArgs {
+        ApplyCheckArgs {
+            directory: directory.to_owned(),
+            lifecycle: "storage".into(),
+            config_root: None,
+            root: Some("volumes".into()),
+            root_alias: vec!["aws-west".into()],
+        }
+    }
+
+    fn check(flag: &str) -> Outcome {
+        let folder = tree(&[("cfg/_config.yml", &format!("id: x\nconfig:\n  apply_storage: {flag}\n"))]);
+        run(&invocation(None, &[]), &args(folder.path()))
+    }
+
+    #[test]
+    fn only_true_and_a_name_of_the_root_allow() {
+        for flag in ["true", "[volumes]", "[other, aws-west]", "volumes", "aws-west", "yes"] {
+            assert_eq!(check(flag).exit, Exit::Done, "{flag}");
+        }
+        for flag in [
+            "false",
+            "no",
+            "\"true\"",
+            "\"false\"",
+            "\"no\"",
+            "1",
+            "0",
+            "1.5",
+            "[]",
+            "[other]",
+            "other",
+            "{volumes: true}",
+            "{aws-west: false}",
+            "~",
+            "[true]",
+            "[1]",
+            "\"\"",
+        ] {
+            let outcome = check(flag);
+            assert_eq!(outcome.exit, Exit::Gate, "{flag}");
+            assert!(outcome.findings[0].message.contains("apply_storage"), "{flag}");
+            assert_eq!(outcome.findings[0].at.as_ref().map(|at| at.line), Some(3), "{flag}");
+        }
+    }
+
+    #[test]
+    fn an_absent_flag_is_off_and_an_unknown_lifecycle_is_usage() {
+        let folder = tree(&[("cfg/_config.yml", "id: x\n")]);
+        assert_eq!(run(&invocation(None, &[]), &args(folder.path())).exit, Exit::Gate);
+        let odd = ApplyCheckArgs { lifecycle: "instance-image".into(), ..args(folder.path()) };
+        assert_eq!(run(&invocation(None, &[]), &odd).exit, Exit::Usage);
+    }
+
+    #[test]
+    fn without_a_root_a_list_allows_and_a_text_does_not() {
+        for (flag, exit) in [
+            ("[volumes]", Exit::Done),
+            ("true", Exit::Done),
+            ("[]", Exit::Gate),
+            ("\"no\"", Exit::Gate),
+            ("volumes", Exit::Gate),
+        ] {
+            let folder = tree(&[("cfg/_config.yml", &format!("config: {{apply_storage: {flag}}}\n"))]);
+            let all = ApplyCheckArgs { root: None, root_alias: vec![], ..args(folder.path()) };
+            assert_eq!(run(&invocation(None, &[]), &all).exit, exit, "{flag}");
+        }
+    }
+
+    #[test]
+    fn every_file_of_cfg_is_read_and_one_key_in_two_is_refused() {
+        let deep = "_private/storage/volumes/x";
+        let folder = tree(&[
+            ("cfg/_config.yml", "id: x\n"),
+            ("cfg/more.YAML", "config:\n  apply_storage: true\n"),
+            (&format!("{deep}/a"), ""),
+        ]);
+        assert_eq!(run(&invocation(None, &[]), &args(&folder.path().join(deep))).exit, Exit::Done);
+        std::fs::write(folder.path().join("cfg/third.yml"), "config: {apply_storage: true}\n").expect("written");
+        let outcome = run(&invocation(None, &[]), &args(folder.path()));
+        assert_eq!((outcome.exit, outcome.findings[0].also.len()), (Exit::Gate, 1));
+    }
+
+    #[test]
+    fn overlays_replace_the_flag_and_a_missing_one_refuses() {
+        let folder = tree(&[
+            ("cfg/_config.yml", "config: {apply_storage: false}\n"),
+            ("overlays/on.yaml", "config: {apply_storage: [volumes]}\n"),
+        ]);
+        let with = |overlays: &[&str]| run(&invocation(None, overlays), &args(folder.path())).exit;
+        assert_eq!(
+            (with(&[]), with(&["overlays/on.yaml"]), with(&["overlays/gone.yaml"])),
+            (Exit::Gate, Exit::Done, Exit::Gate)
+        );
+    }
+
+    #[test]
+    fn a_run_scoped_to_a_runtime_applies_what_is_on_it() {
+        let folder = tree(&[("cfg/_config.yml", "config: {apply_storage: false, apply_identity: false}\n")]);
+        let with = |runtime: &str, lifecycle: &str| {
+            run(&invocation(Some(runtime), &[]), &ApplyCheckArgs { lifecycle: lifecycle.into(), ..args(folder.path()) })
+                .exit
+        };
+        assert_eq!(with("aws-west", "storage"), Exit::Done);
+        assert_eq!(with("aws-east", "storage"), Exit::Gate);
+        assert_eq!(with("aws-west", "identity"), Exit::Gate);
+    }
+
+    #[test]
+    fn what_cannot_be_read_allows_nothing() {
+        for (files, why) in [
+            (vec![("cfg/other.yml", "config: {apply_storage: true}\n")], "no _config.yml"),
+            (vec![("cfg/_config.yml", "config: {apply_storage: true}\n"), ("cfg/bad.yml", "a: [")], "a broken file"),
+            (vec![("cfg/_config.yml", "config: true\n")], "no mapping"),
+            (vec![("cfg/_config.yml", "config:\n  apply_storage: false\n  apply_storage: true\n")], "a key twice"),
+        ] {
+            let folder = tree(&files);
+            assert_eq!(run(&invocation(None, &[]), &args(folder.path())).exit, Exit::Gate, "{why}");
+        }
+    }
+}
