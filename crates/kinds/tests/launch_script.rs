@@ -5,13 +5,20 @@ mod common;
 
 use common::{VARIABLES, engine, instance, launch_template, mount, render, shellcheck, tree};
 use csis_kinds::script::{escape, fstab_field};
+use csis_values::intent::InstanceIntent;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-fn rendered(instance: &csis_values::intent::InstanceIntent) -> Option<String> {
-    Some(render(&engine()?, &[launch_template(&tree(), instance)], VARIABLES).remove(0))
+fn rendered(instance: &InstanceIntent) -> Option<String> {
+    Some(rendered_all(std::slice::from_ref(instance))?.remove(0))
+}
+
+fn rendered_all(instances: &[InstanceIntent]) -> Option<Vec<String>> {
+    let tree = tree();
+    let templates: Vec<String> = instances.iter().map(|i| launch_template(&tree, i)).collect();
+    Some(render(&engine()?, &templates, VARIABLES))
 }
 
 #[test]
@@ -57,38 +64,34 @@ const HOSTILE: &[&str] = &[
 
 #[test]
 fn declared_lines_come_out_byte_for_byte() {
-    let Some(engine) = engine() else { return };
-    let tree = tree();
-    let templates: Vec<String> = HOSTILE
-        .iter()
-        .map(|text| {
-            let mut machine = instance();
-            machine.userdata = (*text).into();
-            launch_template(&tree, &machine)
-        })
-        .collect();
-    for (text, script) in HOSTILE.iter().zip(render(&engine, &templates, VARIABLES)) {
+    let machines: Vec<InstanceIntent> =
+        HOSTILE.iter().map(|text| InstanceIntent { userdata: (*text).into(), ..instance() }).collect();
+    let Some(scripts) = rendered_all(&machines) else { return };
+    for (text, script) in HOSTILE.iter().zip(scripts) {
         let (_, lines) = script.split_once("\n# Declared lines\n").unwrap();
         let (lines, _) = lines.rsplit_once("\nmkdir -p /var/lib/csis\n").unwrap();
         assert_eq!(lines.strip_suffix('\n').unwrap_or(lines), text.strip_suffix('\n').unwrap_or(text));
     }
 }
 
-/// Every string of up to six of the characters that templates read, in one template, one a line.
+/// Every string of up to four of the characters that templates read, and of up to six of the three that open something, one a line.
 #[test]
 fn escaping_is_right_for_every_run_of_template_characters() {
     let Some(engine) = engine() else { return };
-    let mut all = vec![String::new()];
-    let mut from = 0;
-    for length in 1..=6 {
-        let alphabet: &[char] = if length > 4 { &['$', '{', '%'] } else { &['$', '{', '%', '\\', '"', '}', '~'] };
-        let upto = all.len();
-        let longer: Vec<String> = all[from..upto].iter().flat_map(|s| alphabet.iter().map(move |c| format!("{s}{c}"))).collect();
-        from = upto;
-        all.extend(longer);
-    }
+    let mut all = strings(&['$', '{', '%', '\\', '"', '}', '~'], 4);
+    all.extend(strings(&['$', '{', '%'], 6));
     let plain = all.join("\n") + "\n";
     assert_eq!(render(&engine, &[escape(&plain)], "{}").remove(0), plain);
+}
+
+fn strings(alphabet: &[char], longest: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut last = vec![String::new()];
+    for _ in 0..longest {
+        last = last.iter().flat_map(|s| alphabet.iter().map(move |c| format!("{s}{c}"))).collect();
+        all.extend(last.iter().cloned());
+    }
+    all
 }
 
 /// A machine made of a folder: its fstab, its devices, and commands that write down how they were called.
@@ -107,7 +110,8 @@ impl Machine {
         machine.command("chgrp", "exit 0");
         machine.command("mkfs", "exit 0");
         machine.command("mount", &format!("for last; do :; done; echo \"$last\" >> {}", machine.show("mounted")));
-        machine.command("findmnt", &format!("for last; do :; done; grep -qxF -- \"$last\" {}", machine.show("mounted")));
+        machine
+            .command("findmnt", &format!("for last; do :; done; grep -qxF -- \"$last\" {}", machine.show("mounted")));
         machine
     }
 
@@ -145,7 +149,7 @@ impl Machine {
     }
 }
 
-fn one_volume(may_format: bool) -> csis_values::intent::InstanceIntent {
+fn one_volume(may_format: bool) -> InstanceIntent {
     let mut machine = instance();
     machine.userdata = String::new();
     machine.mounts.truncate(1);
@@ -169,16 +173,21 @@ fn a_volume_is_formatted_only_when_it_is_new_and_reads_as_zeros() {
         (true, 8, "", &zeros, false, false),
         (true, 2, "", &zeros[..1000], false, false),
     ];
+    let Some(scripts) = rendered_all(&[one_volume(false), one_volume(true)]) else { return };
     for (may_format, status, kind, content, formatted, mounted) in cases {
-        let Some(script) = rendered(&one_volume(may_format)) else { return };
+        let script = &scripts[usize::from(may_format)];
         let machine = Machine::new();
         machine.blkid(status, kind);
         fs::write(machine.path("xvdf"), content).unwrap();
-        let (done, said, calls) = machine.run(&script);
+        let (done, said, calls) = machine.run(script);
         let case = format!("{may_format} {status} {kind} {}: {said}{calls}", content.len());
         assert!(done, "{case}");
         assert_eq!(calls.contains("mkfs -t xfs"), formatted, "{case}");
-        let mark = format!("csis-mount: {}/mnt/ledger {}\n", machine.dir.path().display(), if mounted { "mounted" } else { "NOT mounted" });
+        let mark = format!(
+            "csis-mount: {}/mnt/ledger {}\n",
+            machine.dir.path().display(),
+            if mounted { "mounted" } else { "NOT mounted" }
+        );
         assert!(said.contains(&mark), "{case}");
         assert_eq!(machine.path("mnt/ledger/crew").is_dir(), mounted, "{case}");
         let fstab = fs::read_to_string(machine.path("fstab")).unwrap();
@@ -214,15 +223,19 @@ fn a_device_that_never_comes_leaves_the_rest_of_the_script_running() {
 
 #[test]
 fn a_share_is_mounted_through_its_access_point_and_a_public_one_read_only() {
-    let mut machine = instance();
-    machine.mounts = vec![mount("depot", "shares", "tf-aws-efs")];
-    let Some(own) = rendered(&machine) else { return };
-    machine.mounts[0].read_only = true;
-    machine.mounts[0].allowed = false;
-    let public = rendered(&machine).unwrap();
-    for (script, options) in [(own, "_netdev,tls,accesspoint=fsap-1,nofail 0 0"), (public, "_netdev,tls,accesspoint=fsap-1,nofail,ro 0 0")] {
+    let mut own = instance();
+    own.userdata = String::new();
+    own.mounts = vec![mount("depot", "shares", "tf-aws-efs")];
+    let mut public = own.clone();
+    public.mounts[0].read_only = true;
+    public.mounts[0].allowed = false;
+    let Some(scripts) = rendered_all(&[own, public]) else { return };
+    for (script, options) in scripts
+        .iter()
+        .zip(["_netdev,tls,accesspoint=fsap-1,nofail 0 0", "_netdev,tls,accesspoint=fsap-1,nofail,ro 0 0"])
+    {
         let machine = Machine::new();
-        let (done, said, _) = machine.run(&script);
+        let (done, said, _) = machine.run(script);
         let fstab = fs::read_to_string(machine.path("fstab")).unwrap();
         assert!(done && said.contains(" mounted\n"), "{said}");
         assert_eq!(fstab, format!("fs-1:/ {}/mnt/depot efs {options}\n", machine.dir.path().display()));

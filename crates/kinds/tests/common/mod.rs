@@ -4,7 +4,8 @@
 use csis_kinds::{RootSite, registry};
 use csis_values::fields::Fields;
 use csis_values::intent::{
-    Access, Applies, BuildRef, Content, EngineRef, InstanceIntent, MountIntent, Read, Root, Standing, StateBinding, StorageIntent,
+    Access, Applies, BuildRef, Content, EngineRef, InstanceIntent, MountIntent, Read, Root, Standing, StateBinding,
+    StorageIntent,
 };
 use csis_values::node::Entry;
 use csis_values::request::Lifecycle;
@@ -127,8 +128,18 @@ pub fn tree() -> Tree {
         executables: Vec::new(),
         builders: vec![
             builder(Class::Runtime, "aws", "west", &runtime()),
-            builder(Class::StateBackend, "s3", "main", &json!({"bucket": "b", "key": "roots/harbor/", "region": "us-west-2"})),
-            builder(Class::StorageBuilder, "tf-aws-ebs", "volumes", &json!({"size": 50, "variables": {"volume_type": "gp3", "tags": {"team": "harbor"}}})),
+            builder(
+                Class::StateBackend,
+                "s3",
+                "main",
+                &json!({"bucket": "b", "key": "roots/harbor/", "region": "us-west-2"}),
+            ),
+            builder(
+                Class::StorageBuilder,
+                "tf-aws-ebs",
+                "volumes",
+                &json!({"size": 50, "variables": {"volume_type": "gp3", "tags": {"team": "harbor"}}}),
+            ),
             builder(Class::StorageBuilder, "tf-aws-efs", "shares", &json!({})),
             builder(Class::StorageBuilder, "tf-aws-s3", "buckets", &json!({"bucket_name": "harbor-default"})),
             builder(
@@ -172,7 +183,11 @@ pub fn instance() -> InstanceIntent {
         hostname: "api-1-001".into(),
         machine_type: "m7i.large".into(),
         image: "harbor-api".into(),
-        build: BuildRef::Deferred { pattern: "harbor-api-bake".into(), series: "harbor-api".into(), runtime: "west".into() },
+        build: BuildRef::Deferred {
+            pattern: "harbor-api-bake".into(),
+            series: "harbor-api".into(),
+            runtime: "west".into(),
+        },
         group: Some(("crew".into(), 4000)),
         ephemeral: false,
         mounts: vec![ledger, mount("depot", "shares", "tf-aws-efs"), mount("vault", "buckets", "tf-aws-s3")],
@@ -291,7 +306,10 @@ fn tool(variable: &str, names: &[&str]) -> Option<PathBuf> {
         let path = std::env::var_os("PATH")?;
         names.iter().find_map(|name| std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file()))
     });
-    assert!(found.is_some() || std::env::var("CI").as_deref() != Ok("true"), "none of {names:?} is on PATH; {variable} may name one");
+    assert!(
+        found.is_some() || std::env::var("CI").as_deref() != Ok("true"),
+        "none of {names:?} is on PATH; {variable} may name one"
+    );
     if found.is_none() {
         eprintln!("not run: none of {names:?} is on PATH");
     }
@@ -302,11 +320,12 @@ fn tool(variable: &str, names: &[&str]) -> Option<PathBuf> {
 pub fn render(engine: &Path, templates: &[String], variables: &str) -> Vec<String> {
     use base64::Engine as _;
     let dir = tempfile::tempdir().unwrap();
-    let mut questions = String::new();
+    let mut files = Vec::new();
     for (number, template) in templates.iter().enumerate() {
         std::fs::write(dir.path().join(format!("{number}.tftpl")), template).unwrap();
-        questions.push_str(&format!("base64encode(templatefile(\"{number}.tftpl\", {variables}))\n"));
+        files.push(format!("templatefile(\"{number}.tftpl\", {variables})"));
     }
+    let question = format!("base64encode(jsonencode([{}]))\n", files.join(", "));
     std::fs::write(dir.path().join("rc"), "").unwrap();
     let mut child = Command::new(engine)
         .arg("console")
@@ -318,14 +337,12 @@ pub fn render(engine: &Path, templates: &[String], variables: &str) -> Vec<Strin
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    std::io::Write::write_all(child.stdin.as_mut().unwrap(), questions.as_bytes()).unwrap();
+    std::io::Write::write_all(child.stdin.as_mut().unwrap(), question.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let rendered: Vec<String> = String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(|line| String::from_utf8(base64::engine::general_purpose::STANDARD.decode(line.trim_matches('"')).unwrap()).unwrap())
-        .collect();
+    let answer = String::from_utf8(output.stdout).unwrap();
+    let json = base64::engine::general_purpose::STANDARD.decode(answer.trim().trim_matches('"')).unwrap();
+    let rendered: Vec<String> = serde_json::from_slice(&json).unwrap();
     assert_eq!(rendered.len(), templates.len());
     rendered
 }
