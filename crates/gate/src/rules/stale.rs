@@ -32,7 +32,9 @@ impl Rule for Stale {
                 );
             }
             Freshness::NotJudged => {
-                found.note("freshness: not judged, the plan does not come with the inputs it was made from");
+                found
+                    .note("freshness: not judged, the plan does not come with the inputs it was made from")
+                    .remedy("hand the gate the plan file itself (`--planfile tfplan`), in the folder it was made in");
             }
         }
     }
