@@ -2,6 +2,28 @@
 //!
 //! A root is laid into a private working copy, initialised and planned there; its plan is read as a stream and redacted before anything of it is kept.
 //! Roots are planned producers first; a consumer is planned against what its producers will output.
+//!
+//! **Invariant:** nothing here reads the process's own environment or clock; what the engine may see is handed in. No value that leaves is a secret, but for
+//! [`plan::Outputs`], which has no text form.
 
+mod engine;
+mod graph;
+pub mod inputs;
+pub mod markers;
+pub mod materialise;
+mod needs;
 pub mod pending;
 pub mod plan;
+pub mod process;
+pub mod session;
+mod state;
+mod stub;
+mod trouble;
+mod version;
+
+pub use engine::{Engine, EngineError, read_json_file, read_plan_file};
+pub use graph::{PlanJob, PlanResult, Progress, RootOutcome, RootResult, Silent, Timing, plan_all};
+pub use needs::Need;
+pub use plan::Redactor;
+pub use trouble::Trouble;
+pub use version::{Version, meets};

@@ -21,6 +21,8 @@ enum Place {
     Quoted,
     /// In a heredoc or a template file.
     Template,
+    /// In a file that the engine hands on as it is.
+    Raw,
 }
 
 /// The text with its markers opened. `secrets` maps a marker, as written, to its plaintext.
@@ -50,6 +52,9 @@ pub fn open(file: &str, text: &str, secrets: &BTreeMap<String, String>) -> Resul
 }
 
 fn escape(plain: &str, place: Place) -> String {
+    if place == Place::Raw {
+        return plain.to_owned();
+    }
     let mut out = String::with_capacity(plain.len());
     let mut chars = plain.chars().peekable();
     while let Some(c) = chars.next() {
@@ -79,8 +84,8 @@ struct Places<'a> {
     text: &'a str,
     at: usize,
     nest: Vec<Nest>,
-    /// The file is one template from its first byte.
-    template: bool,
+    /// The same everywhere in the file.
+    whole: Option<Place>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -96,13 +101,20 @@ enum Nest {
 impl<'a> Places<'a> {
     fn new(file: &str, text: &'a str) -> Self {
         let name = file.rsplit('/').next().unwrap_or(file);
-        let hcl = [".tf", ".tfvars", ".hcl", ".json"].iter().any(|end| name.ends_with(end));
-        Places { text, at: 0, nest: Vec::new(), template: !hcl }
+        let ends = |all: &[&str]| all.iter().any(|end| name.ends_with(end));
+        let whole = if ends(&[".tftpl", ".tpl"]) {
+            Some(Place::Template)
+        } else if ends(&[".tf", ".tfvars", ".hcl", ".json"]) {
+            None
+        } else {
+            Some(Place::Raw)
+        };
+        Places { text, at: 0, nest: Vec::new(), whole }
     }
 
     fn at(&mut self, position: usize) -> Place {
-        if self.template {
-            return Place::Template;
+        if let Some(place) = self.whole {
+            return place;
         }
         while self.at < position {
             self.step();
@@ -229,6 +241,7 @@ mod tests {
 
     #[test]
     fn templates_keep_lines_and_escape_only_holes() {
+        assert_eq!(open("site.sh", "X=ENC[age:eA==]\n", &secrets()).unwrap(), format!("X={PLAIN}\n"));
         assert_eq!(open("user-data.sh.tftpl", "X=ENC[age:eA==]\n", &secrets()).unwrap(), "X=a\"b\\c\nd$${e}%%{f}$g\n");
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod json;
 mod redact;
 mod show;
 
+pub(crate) use diff::{cut, push_key};
 pub use redact::Redactor;
 pub use show::{Outputs, Reading, read};
 

@@ -340,7 +340,7 @@ fn harmless(value: &Json<'_>) -> bool {
     }
 }
 
-fn push_key(path: &mut String, key: &str) {
+pub fn push_key(path: &mut String, key: &str) {
     let simple = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '/'));
     if simple {
         if !path.is_empty() {
@@ -419,7 +419,7 @@ fn show(value: &Json<'_>, name: Option<&str>, lens: Lens<'_>, limit: usize) -> S
     }
     let exact = match value {
         Json::Text(text) => Some(text.as_ref()),
-        Json::Number(digits) => Some(*digits),
+        Json::Number(digits) => Some(digits.as_ref()),
         _ => None,
     };
     if let (Some(tokens), Some(exact)) = (lens.tokens, exact)

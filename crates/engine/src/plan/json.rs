@@ -11,7 +11,7 @@ pub enum Json<'a> {
     Null,
     Bool(bool),
     /// The digits as written.
-    Number(&'a str),
+    Number(Cow<'a, str>),
     Text(Cow<'a, str>),
     List(Vec<Json<'a>>),
     /// Sorted by key; of two equal keys the last one stays.
@@ -162,7 +162,7 @@ impl<'a> Parser<'a> {
                 while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
                     self.at += 1;
                 }
-                Ok(Json::Number(&self.text[start..self.at]))
+                Ok(Json::Number(Cow::Borrowed(&self.text[start..self.at])))
             }
             _ => self.word(),
         }
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn of_equal_keys_the_last_one_counts() {
-        assert_eq!(Json::parse(r#"{"a":1,"a":2}"#).unwrap().get("a"), Some(&Json::Number("2")));
+        assert_eq!(Json::parse(r#"{"a":1,"a":2}"#).unwrap().get("a"), Some(&Json::Number("2".into())));
     }
 
     #[test]

@@ -45,6 +45,24 @@ pub(crate) struct Output {
     pub before_sensitive: Option<Box<RawValue>>,
 }
 
+impl Output {
+    pub fn before(&self) -> Result<Option<Json<'_>>, &'static str> {
+        self.before.as_deref().map(|raw| Json::parse(raw.get())).transpose()
+    }
+
+    pub fn after(&self) -> Result<Option<Json<'_>>, &'static str> {
+        self.after.as_deref().map(|raw| Json::parse(raw.get())).transpose()
+    }
+
+    pub fn after_unknown(&self) -> Result<Option<Json<'_>>, &'static str> {
+        self.after_unknown.as_deref().map(|raw| Json::parse(raw.get())).transpose()
+    }
+
+    pub fn after_sensitive(&self) -> Result<Option<Json<'_>>, &'static str> {
+        self.after_sensitive.as_deref().map(|raw| Json::parse(raw.get())).transpose()
+    }
+}
+
 /// Reads a whole document. Never fails: what is no plan says so in [`Plan::document`].
 pub fn read(reader: impl Read, how: Reading<'_>) -> (Plan, Outputs) {
     let mut reader = std::io::BufReader::with_capacity(1 << 16, reader);
