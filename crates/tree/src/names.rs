@@ -1,0 +1,213 @@
+//! Every entry by its names.
+
+use crate::words::{list, nearest, quote};
+use csis_values::name::{is_reserved, safe_name};
+use csis_values::{Class, Diagnostic, Diagnostics, Name, Node, Place, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The name of an entry as written; numbers by their source text.
+pub(crate) fn written(entry: &Node) -> Option<(&str, &Place)> {
+    let node = entry.get("name")?;
+    match &node.value {
+        Value::Text(text) | Value::Int(_, text) | Value::Float(_, text) => Some((text, &node.at)),
+        _ => None,
+    }
+}
+
+/// Keeps the entries of a list that have a name of their own, and reports the others. `key` is the list's key.
+pub(crate) fn named(class: Class, entries: Vec<Node>, found: &mut Diagnostics) -> Vec<Node> {
+    let mut kept: Vec<Node> = Vec::with_capacity(entries.len());
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (number, entry) in entries.into_iter().enumerate() {
+        if entry.map().is_none() {
+            let message = format!("entry {} of `{}` is {} where a mapping belongs", number + 1, class.key(), entry.describe());
+            found.push(Diagnostic::error("wrong-type", message).at(&entry.at).help("write `- name: …` and its fields below"));
+            continue;
+        }
+        let Some((name, at)) = written(&entry) else {
+            match entry.get("name") {
+                // Told as a reserved word already.
+                Some(node) if node.is_null() => {}
+                Some(node) => {
+                    let message = format!("the name of entry {} of `{}` is {}", number + 1, class.key(), node.describe());
+                    found.push(Diagnostic::error("wrong-type", message).at(&node.at).help("write a text; put it in quotes"));
+                }
+                None => {
+                    let message = format!("entry {} of `{}` has no `name`", number + 1, class.key());
+                    found.push(Diagnostic::error("missing-field", message).at(&entry.at).help("give it a `name`"));
+                }
+            }
+            continue;
+        };
+        check(class, name, at, found);
+        let safe = safe_name(name);
+        if let Some(&first) = seen.get(&safe) {
+            let other = written(&kept[first]);
+            let at = at.clone();
+            let shown = other.map_or(quote(name), |(first, _)| if first == name { quote(name) } else { format!("{} and {}", quote(first), quote(name)) });
+            let place = other.map_or(&kept[first].at, |(_, place)| place);
+            let message = format!("two {}s have one name, {shown}: here and in {}", class.noun(), quote(&place.file));
+            found.push(Diagnostic::error("duplicate-name", message).at(&at).help("rename one of them").also(place, "the first one"));
+            continue;
+        }
+        seen.insert(safe, kept.len());
+        kept.push(entry);
+    }
+    kept
+}
+
+fn check(class: Class, name: &str, at: &Place, found: &mut Diagnostics) {
+    let odd = if name.contains(['/', '\\']) {
+        "holds a slash"
+    } else if name.contains("{{") || name.contains("}}") || name.contains("{%") {
+        "is a template"
+    } else if name.chars().any(char::is_control) {
+        "holds a control character"
+    } else {
+        return;
+    };
+    let message = format!("the {} name {} {odd}", class.noun(), quote(name));
+    found.push(Diagnostic::error("odd-name", message).at(at).help("use letters, digits, `-`, `_` and `.`"));
+}
+
+/// Why a reference leads nowhere.
+pub(crate) enum Lost {
+    /// `default`, and the class has no single default entry.
+    NoDefault,
+    Unknown,
+}
+
+/// Where every name and alias leads.
+#[derive(Default)]
+pub(crate) struct Names {
+    entries: HashMap<Class, ClassNames>,
+    /// Classes of which something could not be read; an unknown name of them is not reported.
+    pub partial: BTreeSet<Class>,
+    /// Entries that this invocation takes away.
+    pub undeclared: BTreeMap<(Class, String), String>,
+}
+
+#[derive(Default)]
+struct ClassNames {
+    /// Safe name or alias → position.
+    by: HashMap<String, usize>,
+    declared: Vec<Name>,
+    defaults: Vec<usize>,
+}
+
+impl Names {
+    /// Takes in the entries of a class, in the order that positions count.
+    pub fn add(&mut self, class: Class, entries: &[Node], found: &mut Diagnostics) {
+        let mut names = ClassNames::default();
+        for entry in entries {
+            let name = Name::new(written(entry).map_or("", |(name, _)| name));
+            names.by.insert(name.safe.clone(), names.declared.len());
+            if entry.get("is_default").is_some_and(is_true) {
+                names.defaults.push(names.declared.len());
+            }
+            names.declared.push(name);
+        }
+        for (position, entry) in entries.iter().enumerate() {
+            for alias in entry.get("aliases").and_then(Node::list).unwrap_or_default() {
+                let (Value::Text(text) | Value::Int(_, text) | Value::Float(_, text)) = &alias.value else { continue };
+                check(class, text, &alias.at, found);
+                let safe = safe_name(text);
+                match names.by.get(&safe) {
+                    Some(&other) if other == position => {}
+                    Some(&other) => {
+                        let message = format!(
+                            "the alias {} of {} {} leads to {} already",
+                            quote(text),
+                            class.noun(),
+                            quote(&names.declared[position].written),
+                            quote(&names.declared[other].written)
+                        );
+                        found.push(Diagnostic::error("alias-taken", message).at(&alias.at).help("choose another alias").also(&entries[other].at, "declared here"));
+                    }
+                    None if is_reserved(text) => {}
+                    None => {
+                        names.by.insert(safe, position);
+                    }
+                }
+            }
+        }
+        self.entries.insert(class, names);
+    }
+
+    fn class(&self, class: Class) -> Option<&ClassNames> {
+        self.entries.get(&class)
+    }
+
+    /// The position of what a reference names.
+    pub fn find(&self, class: Class, text: &str) -> Result<usize, Lost> {
+        let names = self.class(class).ok_or(Lost::Unknown)?;
+        let safe = safe_name(text);
+        if safe == "default" {
+            return self.default_of(class).ok_or(Lost::NoDefault);
+        }
+        names.by.get(&safe).copied().ok_or(Lost::Unknown)
+    }
+
+    /// The position of the class's only default entry.
+    pub fn default_of(&self, class: Class) -> Option<usize> {
+        match self.class(class)?.defaults.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+
+    pub fn defaults(&self, class: Class) -> &[usize] {
+        self.class(class).map_or(&[], |names| &names.defaults)
+    }
+
+    pub fn name(&self, class: Class, position: usize) -> Option<&Name> {
+        self.class(class)?.declared.get(position)
+    }
+
+    pub fn declared(&self, class: Class) -> impl Iterator<Item = &Name> {
+        self.class(class).into_iter().flat_map(|names| &names.declared)
+    }
+
+    /// The canonical name of what a reference names.
+    pub fn canonical(&self, class: Class, text: &str) -> Option<&str> {
+        self.name(class, self.find(class, text).ok()?).map(|name| name.safe.as_str())
+    }
+
+    /// Reports a reference that leads nowhere; `what` says whose field it is, e.g. ``image `web` ``. Silent where something of the class was not read.
+    pub fn report(&self, class: Class, what: &str, field: &str, text: &str, at: &Place, found: &mut Diagnostics) {
+        let Err(lost) = self.find(class, text) else { return };
+        if self.partial.contains(&class) {
+            return;
+        }
+        let declared = || self.declared(class).map(|name| name.written.as_str());
+        let safe = safe_name(text);
+        let noun = class.noun();
+        if let Some(by) = self.undeclared.get(&(class, safe.clone())) {
+            let message = format!("{what}: `{field}` names the {noun} {}, which {by} takes away", quote(text));
+            return found.push(Diagnostic::error("unknown-reference", message).at(at).help("remove the reference first, or keep the entry"));
+        }
+        let (message, help) = match lost {
+            Lost::NoDefault => (
+                format!("{what}: `{field}` asks for the default {noun}, and there is not exactly one (declared: {})", list(declared())),
+                "name one, or set `is_default: true` on one of them".to_owned(),
+            ),
+            Lost::Unknown if is_reserved(text) => (
+                format!("{what}: `{field}` is {}, and that word names nothing (declared {noun}s: {})", quote(text), list(declared())),
+                "name a declared one, or leave the key out".to_owned(),
+            ),
+            Lost::Unknown => (
+                format!("{what}: `{field}` names the {noun} {}, which is not declared (declared: {})", quote(text), list(declared())),
+                nearest(text, declared()).map_or_else(|| format!("declare it under `{}:`, or name a declared one", class.key()), |near| format!("write `{near}`")),
+            ),
+        };
+        found.push(Diagnostic::error("unknown-reference", message).at(at).help(help));
+    }
+}
+
+fn is_true(node: &Node) -> bool {
+    match &node.value {
+        Value::Bool(b) => *b,
+        Value::Text(text) => crate::read::bool_word(text) == Some(true),
+        _ => false,
+    }
+}

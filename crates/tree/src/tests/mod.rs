@@ -1,0 +1,2 @@
+mod harbor;
+mod support;
