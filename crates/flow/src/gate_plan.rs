@@ -4,13 +4,15 @@ mod plan_file;
 mod receipts;
 
 use crate::{Exit, Invocation, Outcome};
-use csis_engine::plan::{Reading, Redactor};
+use csis_engine::Redactor;
+use csis_engine::plan::Reading;
 use csis_gate::{Filed, Moment, Question, Settings};
 use csis_values::Diagnostic;
 use csis_values::diagnostic::Severity;
 use csis_values::plan::{Document, Plan};
 use csis_values::sanction::{Allowed, Because, Obligation, Sanction};
 use csis_values::verdict::{Finding, Verdict, Weight};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +58,7 @@ fn judge(invocation: &Invocation, args: &GatePlanArgs) -> Result<Outcome, Box<Di
         .collect();
     let mut told = Vec::new();
     let exact = from_files(args, &mut told);
-    let plan = plan(args, &redactor)?;
+    let plan = plan(args, &invocation.environment, &redactor)?;
     let settings = Settings { confirm_data_loss: false, strict: args.strict, ..Settings::default() };
     let now = match &args.now {
         Some(now) => now.clone(),
@@ -79,9 +81,13 @@ fn judge(invocation: &Invocation, args: &GatePlanArgs) -> Result<Outcome, Box<Di
     Ok(said(&plan, &verdict, &exact, told))
 }
 
-fn plan(args: &GatePlanArgs, redactor: &Redactor) -> Result<Plan, Box<Diagnostic>> {
+fn plan(
+    args: &GatePlanArgs,
+    environment: &BTreeMap<String, String>,
+    redactor: &Redactor,
+) -> Result<Plan, Box<Diagnostic>> {
     if let Some(path) = &args.planfile {
-        return plan_file::read(&args.directory, path, &args.tofu, redactor);
+        return plan_file::read(&args.directory, path, &args.tofu, environment, redactor);
     }
     let Some(path) = &args.plan_json else {
         return Err(Box::new(

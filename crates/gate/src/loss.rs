@@ -7,6 +7,7 @@ use crate::{allow, rules};
 use csis_values::intent::Content;
 use csis_values::name;
 use csis_values::plan::{Action, Change};
+use csis_values::sanction::Obligation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -54,8 +55,17 @@ pub fn holds_data(question: &Question<'_>, kind: &str) -> bool {
     HOLD_DATA.contains(&kind) || question.root.is_some_and(|root| root.data_types.iter().any(|known| known == kind))
 }
 
+/// Whether objects of this type are machines.
 pub fn is_machine(kind: &str) -> bool {
     MACHINES.contains(&kind)
+}
+
+/// Whether a complete snapshot of the storage is an obligation of this plan, so that its data stays.
+fn is_archived(question: &Question<'_>, change: &Change) -> bool {
+    let Some(owner) = owner(&change.address).filter(|owner| owner.kind == "storage") else { return false };
+    question.obligations.iter().any(
+        |obligation| matches!(obligation, Obligation::Snapshot { storage, .. } if name::label(storage) == owner.label),
+    )
 }
 
 /// Everything a plan and csis's own actions lose, in the order of the changes.
@@ -86,15 +96,15 @@ pub fn of_change(question: &Question<'_>, change: &Change) -> Option<Loss> {
         Action::Replace | Action::ReplaceCreateFirst => How::Replaced,
         _ => return expired(question, change),
     };
-    let holds = holds_data(question, &change.kind);
-    if !holds && (!is_machine(&change.kind) || is_ephemeral(question, change)) {
-        return None;
-    }
-    let object = address::object(question, change);
-    let (what, thing) = if holds {
-        (object, address::thing(&change.kind))
-    } else {
+    let (what, thing) = if is_machine(&change.kind) {
+        if is_ephemeral(question, change) {
+            return None;
+        }
         (format!("root disk of {}", address::item(question, &change.address)), "root disk".to_owned())
+    } else if holds_data(question, &change.kind) && !is_archived(question, change) {
+        (address::object(question, change), address::thing(&change.kind))
+    } else {
+        return None;
     };
     // Of a replaced object the facts tell the new size; the old one is what is lost.
     let before = attr::change_of(change, "size").map(|size| attr::number(&size.before));

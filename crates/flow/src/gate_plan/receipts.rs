@@ -1,6 +1,6 @@
 //! The receipts of unmounts, as they lie beside the plan.
 
-use csis_engine::plan::Redactor;
+use csis_engine::Redactor;
 use csis_gate::Filed;
 use csis_values::Diagnostic;
 use csis_values::sanction::Receipt;

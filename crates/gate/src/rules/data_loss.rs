@@ -68,7 +68,7 @@ mod tests {
     use crate::testing::*;
     use crate::{Question, Settings, judge};
     use csis_values::plan::{Action, Change};
-    use csis_values::sanction::{Allowed, OwnAction};
+    use csis_values::sanction::{Allowed, Obligation, OwnAction};
     use csis_values::verdict::Weight;
 
     fn volume(name: &str) -> Change {
@@ -113,12 +113,24 @@ mod tests {
             change("module.instance_brief.aws_instance.this", Action::Delete),
         ]);
         let mut root = machines(&[("kept", false), ("brief", true)]);
+        root.data_types = vec!["aws_instance".into()];
         root.sanctions = vec![
             sanction("module.instance_kept", Allowed::Replace),
             sanction("module.instance_brief", Allowed::Destroy),
         ];
         let told = said(&judge(&Question::of_root(&plan, &root, &settings)), "data-loss");
         assert!(told.len() == 1 && told[0].contains("root disk of instance kept"), "{told:?}");
+    }
+
+    #[test]
+    fn an_archived_storage_is_kept_in_its_snapshot() {
+        let settings = Settings::default();
+        let plan = plan(vec![volume("data")]);
+        let sanctions = [sanction("module.storage_data", Allowed::Destroy)];
+        let question = Question { sanctions: &sanctions, ..Question::new(&plan, &settings) };
+        let archive = |storage: &str| [Obligation::Snapshot { storage: storage.into(), archive: "x".into() }];
+        assert!(said(&judge(&Question { obligations: &archive("data"), ..question.clone() }), "data-loss").is_empty());
+        assert_eq!(said(&judge(&Question { obligations: &archive("other"), ..question }), "data-loss").len(), 1);
     }
 
     #[test]
