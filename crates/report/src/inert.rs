@@ -81,7 +81,7 @@ pub fn markdown_prose(text: &str) -> String {
 
 /// A sentence for HTML within Markdown (a `<summary>`).
 pub fn html_prose(text: &str) -> String {
-    prose(text, |piece| html_text(piece), html_code)
+    prose(text, html_text, html_code)
 }
 
 fn prose(text: &str, plain: impl Fn(&str) -> String, code: impl Fn(&str) -> String) -> String {

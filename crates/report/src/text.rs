@@ -57,7 +57,7 @@ impl Pen {
     }
 
     fn section(&self, section: &Section, options: &TextOptions, out: &mut String) {
-        let title = self.plain_words(&section.title);
+        let title = Self::plain_words(&section.title);
         let (style, sign) = match section.form {
             Form::Notice(Tone::Caution) => (RED, "■ "),
             Form::Notice(Tone::Warning) => (YELLOW, "■ "),
@@ -138,7 +138,7 @@ impl Pen {
                     cells
                         .iter()
                         .map(|cell| {
-                            let words = self.plain_words(cell);
+                            let words = Self::plain_words(cell);
                             let style =
                                 words.iter().map(|(_, style)| *style).find(|style| *style == BOLD).unwrap_or("");
                             (words.iter().map(|(text, _)| text.as_str()).collect(), style)
@@ -173,7 +173,7 @@ impl Pen {
     pub(crate) fn wrapped(&self, first: &str, next: &str, line: &Line) -> String {
         // A word is what stands between two spaces, whatever styles it is made of.
         let mut words: Vec<Vec<(String, &str)>> = vec![Vec::new()];
-        for (text, style) in self.plain_words(line) {
+        for (text, style) in Self::plain_words(line) {
             for (index, piece) in text.split(' ').enumerate() {
                 if index > 0 && words.last().is_some_and(|word| !word.is_empty()) {
                     words.push(Vec::new());
@@ -205,7 +205,7 @@ impl Pen {
     }
 
     /// The pieces of a line with their styles.
-    fn plain_words(&self, line: &Line) -> Vec<(String, &'static str)> {
+    fn plain_words(line: &Line) -> Vec<(String, &'static str)> {
         let mut out = Vec::new();
         for span in &line.0 {
             match span {
@@ -216,7 +216,7 @@ impl Pen {
                 Span::Place { place, column } => {
                     out.push((inert::terminal(&words::place(place, *column), inert::NAME), CYAN));
                 }
-                Span::Strong(line) => out.extend(self.plain_words(line).into_iter().map(|(text, _)| (text, BOLD))),
+                Span::Strong(line) => out.extend(Self::plain_words(line).into_iter().map(|(text, _)| (text, BOLD))),
             }
         }
         out

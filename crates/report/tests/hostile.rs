@@ -1,5 +1,7 @@
 //! Whatever a plan, a tree or an engine says stays text. Only here is a rendered comment read again by a Markdown parser, as the platform would.
 
+#![allow(clippy::expect_used)]
+
 use comrak::Options;
 use comrak::nodes::{AstNode, NodeValue};
 use csis_report::document::Detail;
@@ -40,7 +42,7 @@ fn fill(value: &mut serde_json::Value, text: &str, key: &str) {
         "concerned",
     ];
     match value {
-        serde_json::Value::String(s) if !KEPT.contains(&key) => *s = text.to_owned(),
+        serde_json::Value::String(s) if !KEPT.contains(&key) => text.clone_into(s),
         serde_json::Value::Array(items) => items.iter_mut().for_each(|item| fill(item, text, key)),
         serde_json::Value::Object(map) => map.iter_mut().for_each(|(key, item)| fill(item, text, key)),
         _ => {}

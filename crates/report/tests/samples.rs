@@ -1,6 +1,8 @@
 //! The reports that people read, as files beside their data: `CSIS_BLESS=1 cargo test -p csis-report` writes them anew.
 //! Only here is seen how a whole report reads.
 
+#![allow(clippy::expect_used)]
+
 use csis_report::{MarkdownOptions, TextOptions, digest, json, markdown, text};
 use csis_values::report::Report;
 use std::path::{Path, PathBuf};

@@ -66,10 +66,10 @@ pub fn change(change: &Change) -> String {
         text = format!("leftover {text} (deposed {key})");
     }
     if let Some(from) = &change.previous_address {
-        text.push_str(&format!(", moved from {from}"));
+        text = format!("{text}, moved from {from}");
     }
     if let Some(id) = &change.importing {
-        text.push_str(&format!(", imported as {id}"));
+        text = format!("{text}, imported as {id}");
     }
     if let Some(why) = reason(change) {
         text.push_str(": ");
