@@ -14,7 +14,7 @@ pub fn pretty(value: &Value) -> String {
     text
 }
 
-/// serde_json keeps insertion order when another crate of the build asks for it, so the order is made here.
+/// `serde_json` keeps insertion order when another crate of the build asks for it, so the order is made here.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
