@@ -71,7 +71,8 @@ impl Map {
         if self.children.len() <= 12 {
             return self.children.iter().find(|c| c.key == key).map(|c| c.id);
         }
-        let index = self.index.get_or_init(|| self.children.iter().enumerate().map(|(at, c)| (c.key.clone(), at)).collect());
+        let index =
+            self.index.get_or_init(|| self.children.iter().enumerate().map(|(at, c)| (c.key.clone(), at)).collect());
         index.get(key).and_then(|at| self.children.get(*at)).map(|c| c.id)
     }
 }
@@ -142,7 +143,12 @@ struct Planter<'a> {
 }
 
 /// Plants the document and the collections. Entries of a class are those that `names` counted, in the same order.
-pub(crate) fn plant(document: &Document, entries: &HashMap<Class, Vec<Node>>, collections: &Collections, names: &Names) -> Arena {
+pub(crate) fn plant(
+    document: &Document,
+    entries: &HashMap<Class, Vec<Node>>,
+    collections: &Collections,
+    names: &Names,
+) -> Arena {
     let modifiers = entries.get(&Class::ModBuilder).map_or(&[] as &[Node], Vec::as_slice);
     let root = Slot { at: Place::head("cfg"), parent: None, body: Body::Null, table: None, field: None, entry: None };
     let arena = Arena { slots: vec![root], document: 0, entries: HashMap::new() };
@@ -153,7 +159,11 @@ pub(crate) fn plant(document: &Document, entries: &HashMap<Class, Vec<Node>>, co
         let id = match class_of(&entry.key).and_then(|class| Some((class, entries.get(&class)?))) {
             Some((class, nodes)) => {
                 let list = planter.slot(&entry.value.at, Some(0), Body::Null, None);
-                let ids = nodes.iter().enumerate().map(|(position, node)| planter.entry(class, position, node, Some(list), cfg)).collect();
+                let ids = nodes
+                    .iter()
+                    .enumerate()
+                    .map(|(position, node)| planter.entry(class, position, node, Some(list), cfg))
+                    .collect();
                 planter.arena.slots[list].body = Body::List(ids);
                 list
             }
@@ -186,7 +196,15 @@ impl Planter<'_> {
         id
     }
 
-    fn map(&mut self, node: &Node, parent: Option<Id>, field: Option<&'static Field>, table: Option<Table>, mode: Mode, image: bool) -> Id {
+    fn map(
+        &mut self,
+        node: &Node,
+        parent: Option<Id>,
+        field: Option<&'static Field>,
+        table: Option<Table>,
+        mode: Mode,
+        image: bool,
+    ) -> Id {
         let id = self.slot(&node.at, parent, Body::Null, field);
         self.arena.slots[id].table = table;
         let mut map = Map::default();
@@ -291,7 +309,9 @@ impl Arena {
 
     /// The mapping itself, or the nearest one around a value.
     pub fn nearest_map(&self, id: Id) -> Id {
-        std::iter::successors(Some(id), |id| self.slots[*id].parent).find(|id| self.map(*id).is_some()).unwrap_or(self.document)
+        std::iter::successors(Some(id), |id| self.slots[*id].parent)
+            .find(|id| self.map(*id).is_some())
+            .unwrap_or(self.document)
     }
 
     /// The mappings around a value, from the nearest outwards.

@@ -9,7 +9,9 @@ use crate::words::{list, nearest, quote};
 use csis_kinds::{public_key, registry};
 use csis_values::fields::Fields;
 use csis_values::name::{is_reserved, safe_name};
-use csis_values::tree::{Builder, Executable, Group, Image, ImageRuntime, Instance, Modification, Mount, Policy, Storage, StorageState, User};
+use csis_values::tree::{
+    Builder, Executable, Group, Image, ImageRuntime, Instance, Modification, Mount, Policy, Storage, StorageState, User,
+};
 use csis_values::{Class, Diagnostic, Diagnostics, Name, Node, Place, Spanned, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -61,8 +63,14 @@ impl<'a> Assembler<'a> {
             None => {
                 if let Some(at) = node.get("type").filter(|n| !n.is_null()).map(|n| n.at.clone()) {
                     let known = registry::names(class);
-                    let message = format!("{what}: there is no {} type {} (the types are {})", class.noun(), quote(&kind), list(known.iter().copied()));
-                    let help = nearest(&kind, known.iter().copied()).map_or_else(|| "write one of them".to_owned(), |near| format!("write `{near}`"));
+                    let message = format!(
+                        "{what}: there is no {} type {} (the types are {})",
+                        class.noun(),
+                        quote(&kind),
+                        list(known.iter().copied())
+                    );
+                    let help = nearest(&kind, known.iter().copied())
+                        .map_or_else(|| "write one of them".to_owned(), |near| format!("write `{near}`"));
                     self.found.push(Diagnostic::error("unknown-type", message).at(&at).help(help));
                 }
                 if let Value::Map(entries) = &mut node.value {
@@ -76,7 +84,11 @@ impl<'a> Assembler<'a> {
     pub fn executables(&mut self) -> Vec<Executable> {
         self.each(Class::Executable, |_, entry| {
             let Entry { name, fields, .. } = entry;
-            let kind = fields.text("type").filter(|k| !matches!(*k, "default" | "executable")).unwrap_or(&name.written).to_owned();
+            let kind = fields
+                .text("type")
+                .filter(|k| !matches!(*k, "default" | "executable"))
+                .unwrap_or(&name.written)
+                .to_owned();
             let binary = fields.text("binary").unwrap_or(&name.written).to_owned();
             Executable { kind, binary, version: fields.spanned("version"), at: fields.at.clone(), fields, name }
         })
@@ -127,7 +139,11 @@ impl<'a> Assembler<'a> {
         for key in ["first_name", "last_name"] {
             if entry.fields.text(key).is_some_and(|t| t.trim().is_empty()) {
                 let message = format!("{}: `{key}` is blank", entry.what);
-                self.found.push(Diagnostic::error("missing-field", message).at(entry.fields.place(key)).help("write the person's name"));
+                self.found.push(
+                    Diagnostic::error("missing-field", message)
+                        .at(entry.fields.place(key))
+                        .help("write the person's name"),
+                );
             }
         }
         let public_keys = entry.fields.texts("public_keys");
@@ -139,7 +155,12 @@ impl<'a> Assembler<'a> {
             Some(text) => text.to_owned(),
             None => template.and_then(|t| self.eval.render_in(entry.id, &t.value, &t.at).ok()).unwrap_or_default(),
         };
-        let email = entry.fields.text("email").map(str::to_owned).or_else(|| self.eval.given(entry.id, "email").map(|t| t.to_string())).unwrap_or_default();
+        let email = entry
+            .fields
+            .text("email")
+            .map(str::to_owned)
+            .or_else(|| self.eval.given(entry.id, "email").map(|t| t.to_string()))
+            .unwrap_or_default();
         self.email_is_name(&entry, &builder, &email);
         let Entry { name, fields, .. } = entry;
         let text = |key: &str| fields.text(key).unwrap_or_default().to_owned();
@@ -167,8 +188,17 @@ impl<'a> Assembler<'a> {
             Some(Value::Text(text)) => crate::read::bool_word(text).unwrap_or(default),
             _ => default,
         };
-        if wanted && !email.is_empty() && !crate::secrets::is_marker(email) && !email.eq_ignore_ascii_case(entry.name.written.trim()) {
-            let message = format!("{} has the address {}, and user builder {} wants name and address to be equal", entry.what, quote(email), quote(builder));
+        if wanted
+            && !email.is_empty()
+            && !crate::secrets::is_marker(email)
+            && !email.eq_ignore_ascii_case(entry.name.written.trim())
+        {
+            let message = format!(
+                "{} has the address {}, and user builder {} wants name and address to be equal",
+                entry.what,
+                quote(email),
+                quote(builder)
+            );
             let help = "make them equal, or set `email_as_username: false` on the user builder";
             self.found.push(Diagnostic::error("email-as-username", message).at(entry.fields.place("email")).help(help));
         }
@@ -185,11 +215,18 @@ impl<'a> Assembler<'a> {
         if roots.len() != 1 && !self.names().partial.contains(&Class::Group) {
             let message = match roots.as_slice() {
                 [] => "no group is the root group (`is_root: true`); exactly one is".to_owned(),
-                many => format!("{} groups say `is_root: true`, {}; exactly one does", many.len(), list(many.iter().map(|g| g.name.written.as_str()))),
+                many => format!(
+                    "{} groups say `is_root: true`, {}; exactly one does",
+                    many.len(),
+                    list(many.iter().map(|g| g.name.written.as_str()))
+                ),
             };
-            let mut finding = Diagnostic::error("root-group", message).help("set `is_root: true` on the group whose admins administer every group");
+            let mut finding = Diagnostic::error("root-group", message)
+                .help("set `is_root: true` on the group whose admins administer every group");
             if let Some((last, rest)) = roots.split_last() {
-                finding = rest.iter().fold(finding.at(last.fields.place("is_root")), |f, g| f.also(g.fields.place("is_root"), "says so too"));
+                finding = rest.iter().fold(finding.at(last.fields.place("is_root")), |f, g| {
+                    f.also(g.fields.place("is_root"), "says so too")
+                });
             } else {
                 finding = finding.at(&groups.first().map_or_else(|| Place::head("groups"), |g| g.at.clone()));
             }
@@ -233,7 +270,11 @@ impl<'a> Assembler<'a> {
             Ok(gid) if text.bytes().all(|b| b.is_ascii_digit()) => Some(Spanned::new(gid, node.at.clone())),
             _ => {
                 let message = format!("{}: the gid is {}, which is no number from 1024", entry.what, quote(text));
-                self.found.push(Diagnostic::error("wrong-type", message).at(&node.at).help("write a whole number from 1024, or leave the key out"));
+                self.found.push(
+                    Diagnostic::error("wrong-type", message)
+                        .at(&node.at)
+                        .help("write a whole number from 1024, or leave the key out"),
+                );
                 None
             }
         }
@@ -286,7 +327,11 @@ impl<'a> Assembler<'a> {
         Image {
             aliases: aliases(&fields, &name),
             builder,
-            description: if said.is_empty() { format!("Image {} from source image {}", name.written, source.value) } else { said },
+            description: if said.is_empty() {
+                format!("Image {} from source image {}", name.written, source.value)
+            } else {
+                said
+            },
             source,
             group: fields.spanned("group"),
             runtimes,
@@ -304,29 +349,48 @@ impl<'a> Assembler<'a> {
 
     /// A source is an OS builder or an image; an unknown one is judged with the chains of images.
     fn source(&self, fields: &mut Fields) -> Spanned<String> {
-        let Some(written) = fields.spanned("source_image") else { return Spanned::new(String::new(), fields.at.clone()) };
-        let name = [Class::OsBuilder, Class::Image].into_iter().find_map(|class| self.names().canonical(class, &written));
+        let Some(written) = fields.spanned("source_image") else {
+            return Spanned::new(String::new(), fields.at.clone());
+        };
+        let name =
+            [Class::OsBuilder, Class::Image].into_iter().find_map(|class| self.names().canonical(class, &written));
         let name = name.map_or_else(|| safe_name(&written), str::to_owned);
         fields.values.insert("source_image".into(), Node::new(Value::Text(name.clone()), written.at.clone()));
         Spanned::new(name, written.at)
     }
 
     fn image_runtimes(&mut self, entry: &Entry) -> Vec<ImageRuntime> {
-        let written = entry.node.get("runtimes").and_then(Node::list).unwrap_or_default().iter().filter(|n| n.map().is_some());
+        let written =
+            entry.node.get("runtimes").and_then(Node::list).unwrap_or_default().iter().filter(|n| n.map().is_some());
         let mut runtimes: Vec<ImageRuntime> = Vec::new();
         for (fields, node) in entry.fields.objects("runtimes").into_iter().zip(written) {
-            let image_builder = fields.spanned("image_builder").unwrap_or_else(|| Spanned::new(String::new(), fields.at.clone()));
+            let image_builder =
+                fields.spanned("image_builder").unwrap_or_else(|| Spanned::new(String::new(), fields.at.clone()));
             let position = self.names().find(Class::ImageBuilder, &image_builder).ok();
-            let declared = position.and_then(|at| self.names().name(Class::ImageBuilder, at)).map(|n| n.written.clone()).unwrap_or_default();
+            let declared = position
+                .and_then(|at| self.names().name(Class::ImageBuilder, at))
+                .map(|n| n.written.clone())
+                .unwrap_or_default();
             let text = node.get("image_builder").and_then(Node::text).filter(|t| !is_reserved(t));
-            if let Some(first) = runtimes.iter().find(|r| r.image_builder.value == image_builder.value && !image_builder.value.is_empty()) {
-                let message = format!("{} has two `runtimes` entries for the image builder {}", entry.what, quote(&image_builder));
-                let finding = Diagnostic::error("image-builder-twice", message).at(&image_builder.at).help("keep one entry per image builder");
+            if let Some(first) = runtimes
+                .iter()
+                .find(|r| r.image_builder.value == image_builder.value && !image_builder.value.is_empty())
+            {
+                let message = format!(
+                    "{} has two `runtimes` entries for the image builder {}",
+                    entry.what,
+                    quote(&image_builder)
+                );
+                let finding = Diagnostic::error("image-builder-twice", message)
+                    .at(&image_builder.at)
+                    .help("keep one entry per image builder");
                 self.found.push(finding.also(&first.image_builder.at, "the first one"));
             }
             runtimes.push(ImageRuntime {
                 image_builder_written: text.map_or(declared, str::to_owned),
-                runtime: position.and_then(|at| self.reference_of(Class::ImageBuilder, at, "runtime", Class::Runtime)).unwrap_or_default(),
+                runtime: position
+                    .and_then(|at| self.reference_of(Class::ImageBuilder, at, "runtime", Class::Runtime))
+                    .unwrap_or_default(),
                 machine_type: self.machine_type(&fields, position),
                 tags: fields.text_map("tags"),
                 image_builder,
@@ -336,7 +400,11 @@ impl<'a> Assembler<'a> {
         }
         if runtimes.is_empty() && entry.fields.node("runtimes").and_then(Node::list).is_some_and(<[Node]>::is_empty) {
             let message = format!("{} has no `runtimes`, so it is baked nowhere", entry.what);
-            self.found.push(Diagnostic::error("no-runtimes", message).at(entry.fields.place("runtimes")).help("declare one entry per image builder"));
+            self.found.push(
+                Diagnostic::error("no-runtimes", message)
+                    .at(entry.fields.place("runtimes"))
+                    .help("declare one entry per image builder"),
+            );
         }
         runtimes
     }
@@ -348,7 +416,9 @@ impl<'a> Assembler<'a> {
             return Some(own);
         }
         let position = image_builder?;
-        if let Some(builders) = self.rendered(Class::ImageBuilder, position, "default_machine_type").as_deref().and_then(set) {
+        if let Some(builders) =
+            self.rendered(Class::ImageBuilder, position, "default_machine_type").as_deref().and_then(set)
+        {
             return Some(builders);
         }
         let runtime = self.reference_of(Class::ImageBuilder, position, "runtime", Class::Runtime)?;
@@ -373,8 +443,11 @@ impl<'a> Assembler<'a> {
         let Some(node) = entry.fields.node("modifications") else { return Vec::new() };
         let Some(items) = node.list() else {
             if !self.broken.contains(&node.at) {
-                let message = format!("{}: `modifications` is {} where a list of mappings belongs", entry.what, node.describe());
-                self.found.push(Diagnostic::error("wrong-type", message).at(&node.at).help("begin each modification with `- `"));
+                let message =
+                    format!("{}: `modifications` is {} where a list of mappings belongs", entry.what, node.describe());
+                self.found.push(
+                    Diagnostic::error("wrong-type", message).at(&node.at).help("begin each modification with `- `"),
+                );
             }
             return Vec::new();
         };
@@ -382,15 +455,28 @@ impl<'a> Assembler<'a> {
         let mut modifications: Vec<Modification> = Vec::new();
         for (number, item) in items.iter().enumerate() {
             if item.map().is_none() {
-                let message = format!("{}: `modifications[{number}]` is {} where a mapping belongs", entry.what, item.describe());
-                self.found.push(Diagnostic::error("wrong-type", message).at(&item.at).help("write `- name: …` and its fields below"));
+                let message =
+                    format!("{}: `modifications[{number}]` is {} where a mapping belongs", entry.what, item.describe());
+                self.found.push(
+                    Diagnostic::error("wrong-type", message)
+                        .at(&item.at)
+                        .help("write `- name: …` and its fields below"),
+                );
                 continue;
             }
             let named = crate::names::written(item);
             let name = Name::new(named.map_or("", |(name, _)| name));
-            let what = if named.is_some() { format!("{}, modification {}", entry.what, quote(&name.written)) } else { format!("{}, modification {}", entry.what, number + 1) };
+            let what = if named.is_some() {
+                format!("{}, modification {}", entry.what, quote(&name.written))
+            } else {
+                format!("{}, modification {}", entry.what, number + 1)
+            };
             let table = modification_table(item, builders, self.names());
-            let known = item.get("type").is_none_or(|n| n.is_null()) || item.get("type").and_then(Node::text).is_some_and(|t| self.names().find(Class::ModBuilder, t).is_ok());
+            let known = item.get("type").is_none_or(|n| n.is_null())
+                || item
+                    .get("type")
+                    .and_then(Node::text)
+                    .is_some_and(|t| self.names().find(Class::ModBuilder, t).is_ok());
             let mut item = item.clone();
             if (!known || table.own.is_empty())
                 && let Value::Map(entries) = &mut item.value
@@ -402,10 +488,22 @@ impl<'a> Assembler<'a> {
             let fields = reader.entry(&what, &item, table, &[]);
             if let Some(first) = modifications.iter().find(|m| m.name.safe == name.safe && named.is_some()) {
                 let message = format!("{} has two modifications called {}", entry.what, quote(&name.written));
-                self.found.push(Diagnostic::error("duplicate-name", message).at(fields.place("name")).help("rename one of them").also(first.fields.place("name"), "the first one"));
+                self.found.push(
+                    Diagnostic::error("duplicate-name", message)
+                        .at(fields.place("name"))
+                        .help("rename one of them")
+                        .also(first.fields.place("name"), "the first one"),
+                );
             }
             let builder = fields.text("type").unwrap_or_default().to_owned();
-            let kind = self.names().find(Class::ModBuilder, &builder).ok().and_then(|at| builders.get(at)).and_then(kind_of).unwrap_or_default().to_owned();
+            let kind = self
+                .names()
+                .find(Class::ModBuilder, &builder)
+                .ok()
+                .and_then(|at| builders.get(at))
+                .and_then(kind_of)
+                .unwrap_or_default()
+                .to_owned();
             modifications.push(Modification { name, builder, kind, at: fields.at.clone(), fields });
         }
         modifications
@@ -424,7 +522,8 @@ impl<'a> Assembler<'a> {
                 self.found.push(Diagnostic::warning("mount-aliases", message).at(&aliases.at).help("remove it"));
             }
             let Some(storage) = fields.spanned("name") else { continue };
-            let mount_point = fields.spanned("mount_point").unwrap_or_else(|| Spanned::new("/mnt/storage".into(), fields.at.clone()));
+            let mount_point =
+                fields.spanned("mount_point").unwrap_or_else(|| Spanned::new("/mnt/storage".into(), fields.at.clone()));
             mounts.push(Mount { storage, mount_point, at: fields.at.clone() });
         }
         let image = self.image_of(&entry);
@@ -459,7 +558,13 @@ impl<'a> Assembler<'a> {
 }
 
 /// A text of a builder entry as it is written, else its type's default.
-fn builder_text(eval: &Evaluator, entries: &HashMap<Class, Vec<Node>>, class: Class, builder: &str, key: &str) -> Option<Spanned<String>> {
+fn builder_text(
+    eval: &Evaluator,
+    entries: &HashMap<Class, Vec<Node>>,
+    class: Class,
+    builder: &str,
+    key: &str,
+) -> Option<Spanned<String>> {
     let position = eval.names.find(class, builder).ok()?;
     let node = entries.get(&class)?.get(position)?;
     if let Some(Node { value: Value::Text(text), at }) = node.get(key) {

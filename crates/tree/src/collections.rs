@@ -30,10 +30,14 @@ pub(crate) fn read(files: &dyn Files, found: &mut Diagnostics) -> Collections {
             Err(error) => {
                 collections.partial.extend(classes.iter());
                 let (message, help) = match error {
-                    FileError::Missing => {
-                        (format!("the folder `{folder}` does not exist"), format!("create it; with nothing to declare, keep it with an empty `{folder}/.keep`"))
-                    }
-                    other => (format!("the folder `{folder}` cannot be read: {other}"), "make it a readable folder".to_owned()),
+                    FileError::Missing => (
+                        format!("the folder `{folder}` does not exist"),
+                        format!("create it; with nothing to declare, keep it with an empty `{folder}/.keep`"),
+                    ),
+                    other => (
+                        format!("the folder `{folder}` cannot be read: {other}"),
+                        "make it a readable folder".to_owned(),
+                    ),
                 };
                 found.push(Diagnostic::error("missing-folder", message).at(&Place::head(*folder)).help(help));
                 continue;
@@ -81,8 +85,17 @@ impl Collections {
             Value::Map(entries) => entries,
             Value::Null => return,
             _ => {
-                let message = format!("{} holds {} where a mapping with the key {} belongs", quote(&at.file), node.describe(), wanted(classes));
-                return found.push(Diagnostic::error("not-a-mapping", message).at(&at).help(format!("put the entries under {}", wanted(classes))));
+                let message = format!(
+                    "{} holds {} where a mapping with the key {} belongs",
+                    quote(&at.file),
+                    node.describe(),
+                    wanted(classes)
+                );
+                return found.push(
+                    Diagnostic::error("not-a-mapping", message)
+                        .at(&at)
+                        .help(format!("put the entries under {}", wanted(classes))),
+                );
             }
         };
         let known = |key: &str| classes.iter().copied().find(|c| c.key() == key);
@@ -90,8 +103,13 @@ impl Collections {
         if !any && !entries.is_empty() && entries.iter().all(|e| !is_free(&e.key)) {
             let keys = list(entries.iter().map(|e| e.key.as_str()));
             let near = entries.iter().find_map(|e| nearest(&e.key, classes.iter().map(|c| c.key())));
-            let help = near.map_or_else(|| format!("put the entries under {}", wanted(classes)), |near| format!("write `{near}`"));
-            let message = format!("{} has the top-level key {keys} and not {}, so nothing of it would be read", quote(&at.file), wanted(classes));
+            let help = near
+                .map_or_else(|| format!("put the entries under {}", wanted(classes)), |near| format!("write `{near}`"));
+            let message = format!(
+                "{} has the top-level key {keys} and not {}, so nothing of it would be read",
+                quote(&at.file),
+                wanted(classes)
+            );
             return found.push(Diagnostic::error("collection-key", message).at(&entries[0].at).help(help));
         }
         for entry in entries {
@@ -108,8 +126,15 @@ impl Collections {
                 Value::List(items) => self.items.entry(class).or_default().extend(items),
                 _ => {
                     self.partial.insert(class);
-                    let message = format!("{} of {} holds {} where a list of entries belongs", quote(&entry.key), quote(&at.file), entry.value.describe());
-                    found.push(Diagnostic::error("wrong-type", message).at(&entry.value.at).help("begin each entry with `- `"));
+                    let message = format!(
+                        "{} of {} holds {} where a list of entries belongs",
+                        quote(&entry.key),
+                        quote(&at.file),
+                        entry.value.describe()
+                    );
+                    found.push(
+                        Diagnostic::error("wrong-type", message).at(&entry.value.at).help("begin each entry with `- `"),
+                    );
                 }
             }
         }

@@ -35,7 +35,8 @@ fn known_keys() -> impl Iterator<Item = &'static str> {
 }
 
 pub(crate) fn is_yaml(path: &str) -> bool {
-    let suffix = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, suffix)| suffix.to_ascii_lowercase());
+    let suffix =
+        path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, suffix)| suffix.to_ascii_lowercase());
     matches!(suffix.as_deref(), Some("yml" | "yaml"))
 }
 
@@ -48,7 +49,9 @@ pub(crate) fn unreadable(path: &str, error: &FileError) -> Diagnostic {
         FileError::Missing => "remove the link, or create what it points to",
         _ => "make it a readable file, or remove it",
     };
-    Diagnostic::error("unreadable-file", format!("{} cannot be read: {error}", quote(path))).at(&Place::head(path)).help(help)
+    Diagnostic::error("unreadable-file", format!("{} cannot be read: {error}", quote(path)))
+        .at(&Place::head(path))
+        .help(help)
 }
 
 /// The merged document of `cfg/`; `whole` is false when a file of it could not be read.
@@ -105,7 +108,11 @@ pub(crate) fn read(files: &dyn Files, found: &mut Diagnostics) -> Result<Option<
     }
     if !any && document.whole {
         let message = "the folder `cfg` holds no YAML file, so there is no document";
-        found.push(Diagnostic::error("no-document", message).at(&Place::head("cfg")).help("add `cfg/_config.yml` with at least an `id:`"));
+        found.push(
+            Diagnostic::error("no-document", message)
+                .at(&Place::head("cfg"))
+                .help("add `cfg/_config.yml` with at least an `id:`"),
+        );
     }
     Ok((any || !document.whole).then_some(document))
 }
@@ -116,11 +123,18 @@ fn merge(document: &mut Document, node: Node, found: &mut Diagnostics) {
         Value::Map(entries) => entries,
         Value::Null => {
             let message = format!("{} is empty", quote(&file));
-            return found.push(Diagnostic::warning("empty-file", message).at(&node.at).help("remove it, or write what it is for"));
+            return found.push(
+                Diagnostic::warning("empty-file", message).at(&node.at).help("remove it, or write what it is for"),
+            );
         }
         _ => {
-            let message = format!("{} holds {} where a mapping of top-level keys belongs", quote(&file), node.describe());
-            return found.push(Diagnostic::error("not-a-mapping", message).at(&node.at).help("put it under its key, e.g. `executables:`"));
+            let message =
+                format!("{} holds {} where a mapping of top-level keys belongs", quote(&file), node.describe());
+            return found.push(
+                Diagnostic::error("not-a-mapping", message)
+                    .at(&node.at)
+                    .help("put it under its key, e.g. `executables:`"),
+            );
         }
     };
     for entry in entries {
@@ -152,7 +166,8 @@ fn merge_list(document: &mut Document, entry: Entry, found: &mut Diagnostics) {
             }
         },
         _ => {
-            let message = format!("{} holds {} where a list of entries belongs", quote(&entry.key), entry.value.describe());
+            let message =
+                format!("{} holds {} where a list of entries belongs", quote(&entry.key), entry.value.describe());
             found.push(Diagnostic::error("wrong-type", message).at(&entry.value.at).help("begin each entry with `- `"));
         }
     }
@@ -167,7 +182,10 @@ fn merge_setting(document: &mut Document, entry: Entry, found: &mut Diagnostics)
         (Value::List(items), Value::List(more)) if list => items.extend(more.iter().cloned()),
         _ => {
             let message = format!("{} is set in two files; the later one counts", quote(&entry.key));
-            let finding = Diagnostic::warning("setting-twice", message).at(&entry.at).help("keep one of them").also(&known.at, "set here first");
+            let finding = Diagnostic::warning("setting-twice", message)
+                .at(&entry.at)
+                .help("keep one of them")
+                .also(&known.at, "set here first");
             found.push(finding);
             *known = entry;
         }
@@ -181,7 +199,11 @@ fn merge_config(document: &mut Document, entry: Entry, found: &mut Diagnostics) 
         Value::Null => return,
         _ => {
             let message = format!("`config` holds {} where a mapping belongs", entry.value.describe());
-            return found.push(Diagnostic::error("wrong-type", message).at(&entry.value.at).help("write `key: value` lines under `config:`"));
+            return found.push(
+                Diagnostic::error("wrong-type", message)
+                    .at(&entry.value.at)
+                    .help("write `key: value` lines under `config:`"),
+            );
         }
     };
     let Some(Node { value: Value::Map(known), .. }) = document.get_mut("config") else {
@@ -190,9 +212,18 @@ fn merge_config(document: &mut Document, entry: Entry, found: &mut Diagnostics) 
     for new in more {
         match known.iter().find(|e| e.key == new.key) {
             Some(first) => {
-                let message =
-                    format!("the `config:` key {} is set in two files, {} and {}", quote(&new.key), quote(&first.at.file), quote(&new.at.file));
-                found.push(Diagnostic::error("config-key-twice", message).at(&new.at).help("keep one of them").also(&first.at, "set here first"));
+                let message = format!(
+                    "the `config:` key {} is set in two files, {} and {}",
+                    quote(&new.key),
+                    quote(&first.at.file),
+                    quote(&new.at.file)
+                );
+                found.push(
+                    Diagnostic::error("config-key-twice", message)
+                        .at(&new.at)
+                        .help("keep one of them")
+                        .also(&first.at, "set here first"),
+                );
             }
             None => known.push(new),
         }

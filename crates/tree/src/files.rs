@@ -84,7 +84,14 @@ impl Folder {
         if real.starts_with(&self.root) { Ok(real) } else { Err(FileError::Outside) }
     }
 
-    fn walk(&self, real: &Path, shown: &str, above: &mut Vec<PathBuf>, recursive: bool, listing: &mut Listing) -> Result<(), FileError> {
+    fn walk(
+        &self,
+        real: &Path,
+        shown: &str,
+        above: &mut Vec<PathBuf>,
+        recursive: bool,
+        listing: &mut Listing,
+    ) -> Result<(), FileError> {
         if above.len() >= DEEPEST {
             return Err(FileError::TooDeep);
         }
@@ -95,7 +102,8 @@ impl Folder {
             let name = match name.to_str() {
                 Some(name) if !name.chars().any(char::is_control) => name,
                 _ => {
-                    let name: String = name.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+                    let name: String =
+                        name.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
                     listing.problems.push((format!("{shown}/{name}"), FileError::Name));
                     continue;
                 }
@@ -117,7 +125,11 @@ impl Folder {
             };
             if kind.is_dir() && recursive {
                 let depth = above.len();
-                let result = if above.contains(&target) { Err(FileError::Cycle) } else { self.walk(&target, &path, above, true, listing) };
+                let result = if above.contains(&target) {
+                    Err(FileError::Cycle)
+                } else {
+                    self.walk(&target, &path, above, true, listing)
+                };
                 if let Err(error) = result {
                     above.truncate(depth);
                     listing.problems.push((path, error));
@@ -195,7 +207,8 @@ impl Memory {
     }
 
     pub fn insert(&mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>, mode: u32) {
-        self.files.insert(path.into(), File { bytes: bytes.into(), mode: if mode & 0o111 == 0 { 0o644 } else { 0o755 } });
+        self.files
+            .insert(path.into(), File { bytes: bytes.into(), mode: if mode & 0o111 == 0 { 0o644 } else { 0o755 } });
     }
 
     pub fn remove(&mut self, path: &str) {
@@ -211,8 +224,12 @@ impl Memory {
 impl Files for Memory {
     fn list(&self, folder: &str, recursive: bool) -> Result<Listing, FileError> {
         let below = format!("{folder}/");
-        let mut files: Vec<String> =
-            self.files.range(below.clone()..).map(|(path, _)| path.clone()).take_while(|path| path.starts_with(&below)).collect();
+        let mut files: Vec<String> = self
+            .files
+            .range(below.clone()..)
+            .map(|(path, _)| path.clone())
+            .take_while(|path| path.starts_with(&below))
+            .collect();
         if files.is_empty() && !self.folders.contains(folder) {
             return Err(FileError::Missing);
         }
@@ -233,7 +250,8 @@ mod tests {
 
     #[test]
     fn files_come_in_the_order_of_their_segments() {
-        let memory = Memory::new(["s/b.yaml", "s/a/z.yaml", "s/a.yaml", "t/x.yaml"].map(|p| (p.to_owned(), Vec::new())));
+        let memory =
+            Memory::new(["s/b.yaml", "s/a/z.yaml", "s/a.yaml", "t/x.yaml"].map(|p| (p.to_owned(), Vec::new())));
         let listed = |recursive| memory.list("s", recursive).map(|l| l.files);
         assert_eq!(listed(true), Ok(vec!["s/a/z.yaml".into(), "s/a.yaml".into(), "s/b.yaml".into()]));
         assert_eq!(listed(false), Ok(vec!["s/a.yaml".into(), "s/b.yaml".into()]));
@@ -259,8 +277,12 @@ mod tests {
         let listing = folder.list("s", true).expect("a listing");
         assert_eq!(listing.files, ["s/in.yaml", "s/sub/a.yaml"]);
         let problems: Vec<_> = listing.problems.iter().map(|(p, e)| (p.as_str(), e.clone())).collect();
-        let expected =
-            [("s/gone.yaml", FileError::Missing), ("s/loop.yaml", FileError::Cycle), ("s/out.yaml", FileError::Outside), ("s/sub/up", FileError::Cycle)];
+        let expected = [
+            ("s/gone.yaml", FileError::Missing),
+            ("s/loop.yaml", FileError::Cycle),
+            ("s/out.yaml", FileError::Outside),
+            ("s/sub/up", FileError::Cycle),
+        ];
         assert_eq!(problems, expected);
         assert_eq!(folder.read("s/out.yaml"), Err(FileError::Outside));
         assert_eq!(folder.read("s"), Err(FileError::NotAFile));

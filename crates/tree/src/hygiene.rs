@@ -36,7 +36,9 @@ pub(crate) fn check_names(node: &Node, found: &mut Diagnostics) {
             for entry in entries {
                 match entry.key.as_str() {
                     "name" => check_name(&entry.value, "a name", found),
-                    "aliases" => entry.value.list().unwrap_or_default().iter().for_each(|a| check_name(a, "an alias", found)),
+                    "aliases" => {
+                        entry.value.list().unwrap_or_default().iter().for_each(|a| check_name(a, "an alias", found))
+                    }
                     _ => {}
                 }
                 check_names(&entry.value, found);
@@ -56,12 +58,19 @@ fn check_name(node: &Node, what: &str, found: &mut Diagnostics) {
     found.push(Diagnostic::error("reserved-name", message).at(&node.at).help("choose another word"));
 }
 
+pub(crate) fn is_refused_config_key(key: &str) -> bool {
+    REFUSED_CONFIG_KEYS.contains(&key.trim().to_lowercase().as_str())
+}
+
 /// Reports every key of a `config:` mapping that is a refused word.
 pub(crate) fn check_config_keys(config: &Node, found: &mut Diagnostics) {
     for entry in config.map().unwrap_or_default() {
-        if REFUSED_CONFIG_KEYS.contains(&entry.key.trim().to_lowercase().as_str()) {
+        if is_refused_config_key(&entry.key) {
             let message = format!("{} cannot be a key of `config:`", quote(&entry.key));
-            let help = format!("choose another word than {}", list(REFUSED_CONFIG_KEYS.iter().copied().filter(|w| !w.is_empty())));
+            let help = format!(
+                "choose another word than {}",
+                list(REFUSED_CONFIG_KEYS.iter().copied().filter(|w| !w.is_empty()))
+            );
             found.push(Diagnostic::error("config-key", message).at(&entry.at).help(help));
         }
     }
@@ -74,14 +83,20 @@ pub(crate) fn purge_private_keys(node: &mut Node, found: &mut Diagnostics) {
             REMOVED.clone_into(text);
             let help = "remove it, also from the history of the repository, and count the key as known to others; \
                         a secret that the tree needs is written with `csis encrypt`";
-            found.push(Diagnostic::error("private-key", "private key material stands in the tree").at(&node.at).help(help));
+            found.push(
+                Diagnostic::error("private-key", "private key material stands in the tree").at(&node.at).help(help),
+            );
         }
         Value::List(items) => items.iter_mut().for_each(|item| purge_private_keys(item, found)),
         Value::Map(entries) => {
             for entry in entries {
                 if is_private_key(&entry.key) {
                     REMOVED.clone_into(&mut entry.key);
-                    found.push(Diagnostic::error("private-key", "private key material stands in the tree as a key").at(&entry.at).help("remove it"));
+                    found.push(
+                        Diagnostic::error("private-key", "private key material stands in the tree as a key")
+                            .at(&entry.at)
+                            .help("remove it"),
+                    );
                 }
                 purge_private_keys(&mut entry.value, found);
             }
@@ -96,9 +111,9 @@ fn is_private_key(text: &str) -> bool {
         let label: &str = text[at + opening.len()..].split("-----").next().unwrap_or_default();
         label.len() < 60 && label.ends_with("PRIVATE KEY")
     });
-    let age = text.match_indices("AGE-SECRET-KEY-1").any(|(at, opening)| {
-        text[at + opening.len()..].bytes().take_while(u8::is_ascii_alphanumeric).count() >= 40
-    });
+    let age = text
+        .match_indices("AGE-SECRET-KEY-1")
+        .any(|(at, opening)| text[at + opening.len()..].bytes().take_while(u8::is_ascii_alphanumeric).count() >= 40);
     pem || age || text.contains("b3BlbnNzaC1rZXktdjE")
 }
 
@@ -115,7 +130,10 @@ mod tests {
     #[test]
     fn reserved_words_are_no_names_at_any_depth() {
         let mut found = Diagnostics::default();
-        check_names(&read("a:\n- name: None\n  aliases: [x, self]\n- b: {name: ' Default '}\n- name: nonesuch\n- name:\n"), &mut found);
+        check_names(
+            &read("a:\n- name: None\n  aliases: [x, self]\n- b: {name: ' Default '}\n- name: nonesuch\n- name:\n"),
+            &mut found,
+        );
         let lines: Vec<u32> = found.iter().filter_map(|d| d.at.as_ref()).map(|p| p.line).collect();
         assert_eq!(lines, [2, 3, 4, 6]);
     }
@@ -131,7 +149,9 @@ mod tests {
     fn private_keys_are_taken_out_wherever_they_stand() {
         let secret = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE";
         let age = format!("AGE-SECRET-KEY-1{}", "Q".repeat(58));
-        let text = format!("a: \"-----BEGIN OPENSSH PRIVATE KEY----- {secret}\"\nb: [{{c: '{age}'}}]\nd: \"grep 'PRIVATE KEY' x\"\n");
+        let text = format!(
+            "a: \"-----BEGIN OPENSSH PRIVATE KEY----- {secret}\"\nb: [{{c: '{age}'}}]\nd: \"grep 'PRIVATE KEY' x\"\n"
+        );
         let mut node = read(&text);
         let mut found = Diagnostics::default();
         purge_private_keys(&mut node, &mut found);

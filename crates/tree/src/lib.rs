@@ -79,7 +79,8 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
     let eval = Evaluator::new(arena, names, request.template_env.clone(), execution);
     assemble::give_addresses(&eval, &entries);
 
-    let mut assembler = Assembler { eval: &eval, entries: &entries, transient: &changes.transient, broken: HashSet::new(), found };
+    let mut assembler =
+        Assembler { eval: &eval, entries: &entries, transient: &changes.transient, broken: HashSet::new(), found };
     let own = own_document(&eval, &mut assembler.broken);
     let executables = assembler.executables();
     let builders = assembler.builders();
@@ -121,7 +122,11 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
 }
 
 /// The entries of every list of `cfg/`, and in place those of the collections: each has a name of its own.
-fn take_entries(document: &mut Document, collections: &mut Collections, found: &mut Diagnostics) -> HashMap<Class, Vec<Node>> {
+fn take_entries(
+    document: &mut Document,
+    collections: &mut Collections,
+    found: &mut Diagnostics,
+) -> HashMap<Class, Vec<Node>> {
     let mut entries = HashMap::new();
     for entry in &mut document.entries {
         if let Some(class) = class_of(&entry.key)
@@ -161,7 +166,11 @@ fn index(
     }
     if document.whole && names.declared(Class::Runtime).next().is_none() {
         let help = "declare one under `runtime_builders:`";
-        found.push(Diagnostic::error("no-runtime", "the tree declares no runtime, so nothing can be baked or run").at(&Place::head("cfg")).help(help));
+        found.push(
+            Diagnostic::error("no-runtime", "the tree declares no runtime, so nothing can be baked or run")
+                .at(&Place::head("cfg"))
+                .help(help),
+        );
     }
     names
 }
@@ -173,14 +182,22 @@ fn one_default(class: Class, names: &Names, entries: &HashMap<Class, Vec<Node>>,
         [_] => {}
         [] => {
             let message = format!("no entry of `{}` is the default one; exactly one is", class.key());
-            let help = format!("set `is_default: true` on one of {}", list(names.declared(class).map(|n| n.written.as_str())));
+            let help =
+                format!("set `is_default: true` on one of {}", list(names.declared(class).map(|n| n.written.as_str())));
             found.push(Diagnostic::error("no-default", message).at(&nodes[0].at).help(help));
         }
         [first, rest @ ..] => {
             let all = names.defaults(class);
-            let message = format!("{} entries of `{}` say that they are the default one, {}", all.len(), class.key(), list(all.iter().map(name)));
+            let message = format!(
+                "{} entries of `{}` say that they are the default one, {}",
+                all.len(),
+                class.key(),
+                list(all.iter().map(name))
+            );
             let at = |position: usize| nodes[position].get("is_default").map_or(&nodes[position].at, |n| &n.at);
-            let finding = Diagnostic::error("two-defaults", message).help("keep `is_default: true` on one of them").also(at(*first), "the first one");
+            let finding = Diagnostic::error("two-defaults", message)
+                .help("keep `is_default: true` on one of them")
+                .also(at(*first), "the first one");
             found.push(finding.at(at(rest[rest.len() - 1])));
         }
     }
@@ -191,7 +208,8 @@ fn own_document(eval: &Arc<Evaluator>, broken: &mut HashSet<Place>) -> Node {
     let arena = &eval.arena;
     let children = arena.map(arena.document).map(|m| m.children.as_slice()).unwrap_or_default();
     let own = children.iter().filter(|c| class_of(&c.key).is_none());
-    let entries: Vec<Entry> = own.map(|c| Entry { key: c.key.clone(), at: c.at.clone(), value: eval.node(c.id, broken) }).collect();
+    let entries: Vec<Entry> =
+        own.map(|c| Entry { key: c.key.clone(), at: c.at.clone(), value: eval.node(c.id, broken) }).collect();
     let at = entries.first().map_or_else(|| Place::head("cfg"), |e| Place::head(e.at.file.clone()));
     Node::new(Value::Map(entries), at)
 }

@@ -8,21 +8,40 @@ const TEXTS: Shape = Shape::Texts;
 
 /// Top-level keys of `cfg/` beside the lists of entries.
 pub(crate) const DOCUMENT: &[Field] = &[
-    Field::new("id", Shape::Text, "The configuration's identifier; the ownership tag `csis_config` of everything it makes.").required(),
-    Field::new("working_directory", Shape::Text, "Accepted; the tree's root is where work is done.").default("./workdir"),
-    Field::new("generation_directory", Shape::Text, "Where the emission goes, relative to the root.").default("generated"),
-    Field::new("dateformat", Shape::Text, "The time stamp in artifact names, as a strftime format.").default("%Y%m%d_%H%M%S"),
+    Field::new(
+        "id",
+        Shape::Text,
+        "The configuration's identifier; the ownership tag `csis_config` of everything it makes.",
+    )
+    .required(),
+    Field::new("working_directory", Shape::Text, "Accepted; the tree's root is where work is done.")
+        .default("./workdir"),
+    Field::new("generation_directory", Shape::Text, "Where the emission goes, relative to the root.")
+        .default("generated"),
+    Field::new("dateformat", Shape::Text, "The time stamp in artifact names, as a strftime format.")
+        .default("%Y%m%d_%H%M%S"),
     Field::new("gitignore", TEXTS, "Lines added to every emitted ignore file.").default("[]"),
-    Field::new("sleep_before_finalization", Shape::Int { min: 0, max: i64::MAX }, "Accepted; nothing waits.").default("1"),
+    Field::new("sleep_before_finalization", Shape::Int { min: 0, max: i64::MAX }, "Accepted; nothing waits.")
+        .default("1"),
     Field::new(
         "encryption",
-        Shape::Object(&[Field::new("recipients", TEXTS, "The age public keys that new encrypted values are made for.").default("[]")]),
+        Shape::Object(&[Field::new(
+            "recipients",
+            TEXTS,
+            "The age public keys that new encrypted values are made for.",
+        )
+        .default("[]")]),
         "Who can open encrypted values.",
     )
     .default("{}"),
     Field::new(
         "public_safe",
-        Shape::Object(&[Field::new("allow", TEXTS, "Texts, or `path:` patterns, that the check for publishing accepts.").default("[]")]),
+        Shape::Object(&[Field::new(
+            "allow",
+            TEXTS,
+            "Texts, or `path:` patterns, that the check for publishing accepts.",
+        )
+        .default("[]")]),
         "What may stand in a tree that is published.",
     )
     .default("{}"),
@@ -33,21 +52,43 @@ pub(crate) const DOCUMENT: &[Field] = &[
 
 /// Recognised keys of `config:`; any other is data for templates.
 pub(crate) const CONFIG: &[Field] = &[
-    Field::new("apply_identity", Shape::Free, "Which identity roots a merge applies: `true`, or a list of builders and runtimes.").default("false"),
-    Field::new("apply_storage", Shape::Free, "Which storage roots a merge applies: `true`, or a list of builders and runtimes.").default("false"),
-    Field::new("apply_instances", Shape::Free, "Which instance roots a merge applies: `true`, or a list of builders and runtimes.").default("false"),
+    Field::new(
+        "apply_identity",
+        Shape::Free,
+        "Which identity roots a merge applies: `true`, or a list of builders and runtimes.",
+    )
+    .default("false"),
+    Field::new(
+        "apply_storage",
+        Shape::Free,
+        "Which storage roots a merge applies: `true`, or a list of builders and runtimes.",
+    )
+    .default("false"),
+    Field::new(
+        "apply_instances",
+        Shape::Free,
+        "Which instance roots a merge applies: `true`, or a list of builders and runtimes.",
+    )
+    .default("false"),
     Field::new("apply_release", Shape::Bool, "Whether released builds are marked in the cloud.").default("false"),
-    Field::new("use_state_backends", Shape::Bool, "Whether roots keep their state in the state backends.").default("false"),
-    Field::new("module_source_base", Shape::Text, "Where module calls point; relative to the root.").default("../tfmodules"),
+    Field::new("use_state_backends", Shape::Bool, "Whether roots keep their state in the state backends.")
+        .default("false"),
+    Field::new("module_source_base", Shape::Text, "Where module calls point; relative to the root.")
+        .default("../tfmodules"),
     Field::new("admin_public_keys", TEXTS, "SSH public keys of the administrator of every base image."),
     Field::new("okta_gateway_selector", Shape::Text, "The gateway selector of group builders that set none."),
-    Field::new("require_mod_tests", Shape::Bool, "Whether a release needs a local test record of every modification.").default("false"),
-    Field::new("require_image_tests", Shape::Bool, "Whether a release needs a passing record of `tests.post_bake`.").default("true"),
-    Field::new("require_released_builds", Shape::Bool, "Whether instances may pin only released builds.").default("false"),
+    Field::new("require_mod_tests", Shape::Bool, "Whether a release needs a local test record of every modification.")
+        .default("false"),
+    Field::new("require_image_tests", Shape::Bool, "Whether a release needs a passing record of `tests.post_bake`.")
+        .default("true"),
+    Field::new("require_released_builds", Shape::Bool, "Whether instances may pin only released builds.")
+        .default("false"),
     Field::new("template_env", TEXTS, "The variables that templates may read as `ENV`.").default("[]"),
     Field::new(
         "preflight",
-        Shape::Object(&[Field::new("expected_run_minutes", Shape::Text, "A session that ends sooner is reported.").default("30")]),
+        Shape::Object(&[
+            Field::new("expected_run_minutes", Shape::Text, "A session that ends sooner is reported.").default("30")
+        ]),
         "What a run needs before it starts.",
     ),
 ];

@@ -20,8 +20,11 @@ pub(crate) fn named(class: Class, entries: Vec<Node>, found: &mut Diagnostics) -
     let mut seen: HashMap<String, usize> = HashMap::new();
     for (number, entry) in entries.into_iter().enumerate() {
         if entry.map().is_none() {
-            let message = format!("entry {} of `{}` is {} where a mapping belongs", number + 1, class.key(), entry.describe());
-            found.push(Diagnostic::error("wrong-type", message).at(&entry.at).help("write `- name: …` and its fields below"));
+            let message =
+                format!("entry {} of `{}` is {} where a mapping belongs", number + 1, class.key(), entry.describe());
+            found.push(
+                Diagnostic::error("wrong-type", message).at(&entry.at).help("write `- name: …` and its fields below"),
+            );
             continue;
         }
         let Some((name, at)) = written(&entry) else {
@@ -29,8 +32,11 @@ pub(crate) fn named(class: Class, entries: Vec<Node>, found: &mut Diagnostics) -
                 // Told as a reserved word already.
                 Some(node) if node.is_null() => {}
                 Some(node) => {
-                    let message = format!("the name of entry {} of `{}` is {}", number + 1, class.key(), node.describe());
-                    found.push(Diagnostic::error("wrong-type", message).at(&node.at).help("write a text; put it in quotes"));
+                    let message =
+                        format!("the name of entry {} of `{}` is {}", number + 1, class.key(), node.describe());
+                    found.push(
+                        Diagnostic::error("wrong-type", message).at(&node.at).help("write a text; put it in quotes"),
+                    );
                 }
                 None => {
                     let message = format!("entry {} of `{}` has no `name`", number + 1, class.key());
@@ -44,10 +50,17 @@ pub(crate) fn named(class: Class, entries: Vec<Node>, found: &mut Diagnostics) -
         if let Some(&first) = seen.get(&safe) {
             let other = written(&kept[first]);
             let at = at.clone();
-            let shown = other.map_or(quote(name), |(first, _)| if first == name { quote(name) } else { format!("{} and {}", quote(first), quote(name)) });
+            let shown = other.map_or(quote(name), |(first, _)| {
+                if first == name { quote(name) } else { format!("{} and {}", quote(first), quote(name)) }
+            });
             let place = other.map_or(&kept[first].at, |(_, place)| place);
             let message = format!("two {}s have one name, {shown}: here and in {}", class.noun(), quote(&place.file));
-            found.push(Diagnostic::error("duplicate-name", message).at(&at).help("rename one of them").also(place, "the first one"));
+            found.push(
+                Diagnostic::error("duplicate-name", message)
+                    .at(&at)
+                    .help("rename one of them")
+                    .also(place, "the first one"),
+            );
             continue;
         }
         seen.insert(safe, kept.len());
@@ -122,7 +135,12 @@ impl Names {
                             quote(&names.declared[position].written),
                             quote(&names.declared[other].written)
                         );
-                        found.push(Diagnostic::error("alias-taken", message).at(&alias.at).help("choose another alias").also(&entries[other].at, "declared here"));
+                        found.push(
+                            Diagnostic::error("alias-taken", message)
+                                .at(&alias.at)
+                                .help("choose another alias")
+                                .also(&entries[other].at, "declared here"),
+                        );
                     }
                     None if is_reserved(text) => {}
                     None => {
@@ -182,22 +200,44 @@ impl Names {
         let declared = || self.declared(class).map(|name| name.written.as_str());
         let safe = safe_name(text);
         let noun = class.noun();
-        if let Some(by) = self.undeclared.get(&(class, safe.clone())) {
+        if let Some(by) = self.undeclared.get(&(class, safe)) {
+            // Storages are referred to by mounts alone, and the rules of attachments tell of those.
+            if class == Class::Storage {
+                return;
+            }
             let message = format!("{what}: `{field}` names the {noun} {}, which {by} takes away", quote(text));
-            return found.push(Diagnostic::error("unknown-reference", message).at(at).help("remove the reference first, or keep the entry"));
+            return found.push(
+                Diagnostic::error("unknown-reference", message)
+                    .at(at)
+                    .help("remove the reference first, or keep the entry"),
+            );
         }
         let (message, help) = match lost {
             Lost::NoDefault => (
-                format!("{what}: `{field}` asks for the default {noun}, and there is not exactly one (declared: {})", list(declared())),
+                format!(
+                    "{what}: `{field}` asks for the default {noun}, and there is not exactly one (declared: {})",
+                    list(declared())
+                ),
                 "name one, or set `is_default: true` on one of them".to_owned(),
             ),
             Lost::Unknown if is_reserved(text) => (
-                format!("{what}: `{field}` is {}, and that word names nothing (declared {noun}s: {})", quote(text), list(declared())),
+                format!(
+                    "{what}: `{field}` is {}, and that word names nothing (declared {noun}s: {})",
+                    quote(text),
+                    list(declared())
+                ),
                 "name a declared one, or leave the key out".to_owned(),
             ),
             Lost::Unknown => (
-                format!("{what}: `{field}` names the {noun} {}, which is not declared (declared: {})", quote(text), list(declared())),
-                nearest(text, declared()).map_or_else(|| format!("declare it under `{}:`, or name a declared one", class.key()), |near| format!("write `{near}`")),
+                format!(
+                    "{what}: `{field}` names the {noun} {}, which is not declared (declared: {})",
+                    quote(text),
+                    list(declared())
+                ),
+                nearest(text, declared()).map_or_else(
+                    || format!("declare it under `{}:`, or name a declared one", class.key()),
+                    |near| format!("write `{near}`"),
+                ),
             ),
         };
         found.push(Diagnostic::error("unknown-reference", message).at(at).help(help));

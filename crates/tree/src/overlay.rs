@@ -68,7 +68,11 @@ impl Overlays<'_> {
             Value::Null => return Ok(()),
             _ => {
                 let message = format!("the overlay {} holds {} where a mapping belongs", quote(path), node.describe());
-                self.found.push(Diagnostic::error("not-a-mapping", message).at(&at).help("begin with `config:` or a collection's key"));
+                self.found.push(
+                    Diagnostic::error("not-a-mapping", message)
+                        .at(&at)
+                        .help("begin with `config:` or a collection's key"),
+                );
                 return Ok(());
             }
         };
@@ -86,9 +90,11 @@ impl Overlays<'_> {
     }
 
     fn unknown_key(&mut self, entry: &Entry) {
-        let allowed = || std::iter::once("config").chain(Class::COLLECTIONS.iter().map(|c| c.key())).chain([BASE_IMAGES]);
+        let allowed =
+            || std::iter::once("config").chain(Class::COLLECTIONS.iter().map(|c| c.key())).chain([BASE_IMAGES]);
         let message = format!("{} has no meaning in an overlay (allowed: {})", quote(&entry.key), list(allowed()));
-        let help = nearest(&entry.key, allowed()).map_or_else(|| "remove it".to_owned(), |near| format!("write `{near}`"));
+        let help =
+            nearest(&entry.key, allowed()).map_or_else(|| "remove it".to_owned(), |near| format!("write `{near}`"));
         self.found.push(Diagnostic::error("overlay-key", message).at(&entry.at).help(help));
     }
 
@@ -98,8 +104,13 @@ impl Overlays<'_> {
             Value::Map(entries) => entries,
             Value::Null => return,
             _ => {
-                let message = format!("`config` of an overlay holds {} where a mapping belongs", entry.value.describe());
-                return self.found.push(Diagnostic::error("wrong-type", message).at(&entry.value.at).help("write `key: value` lines under `config:`"));
+                let message =
+                    format!("`config` of an overlay holds {} where a mapping belongs", entry.value.describe());
+                return self.found.push(
+                    Diagnostic::error("wrong-type", message)
+                        .at(&entry.value.at)
+                        .help("write `key: value` lines under `config:`"),
+                );
             }
         };
         match self.document.get_mut("config") {
@@ -111,7 +122,12 @@ impl Overlays<'_> {
     fn position(&mut self, class: Class, safe: &str) -> Option<usize> {
         let items = self.collections.items.entry(class).or_default();
         let index = self.index.entry(class).or_insert_with(|| {
-            items.iter().enumerate().rev().filter_map(|(position, item)| Some((safe_name(written(item)?.0), position))).collect()
+            items
+                .iter()
+                .enumerate()
+                .rev()
+                .filter_map(|(position, item)| Some((safe_name(written(item)?.0), position)))
+                .collect()
         });
         index.get(safe).copied()
     }
@@ -121,29 +137,47 @@ impl Overlays<'_> {
             Value::List(items) => items,
             Value::Null => return,
             _ => {
-                let message = format!("`{}` of an overlay holds {} where a list of entries belongs", class.key(), entry.value.describe());
-                return self.found.push(Diagnostic::error("wrong-type", message).at(&entry.value.at).help("begin each entry with `- `"));
+                let message = format!(
+                    "`{}` of an overlay holds {} where a list of entries belongs",
+                    class.key(),
+                    entry.value.describe()
+                );
+                return self.found.push(
+                    Diagnostic::error("wrong-type", message).at(&entry.value.at).help("begin each entry with `- `"),
+                );
             }
         };
         for item in items {
             let Some((name, at)) = written(&item).map(|(name, at)| (name.to_owned(), at.clone())) else {
                 let message = format!("an entry of `{}` in an overlay has no `name`", class.key());
-                self.found.push(Diagnostic::error("missing-field", message).at(&item.at).help("name the entry that it changes or adds"));
+                self.found.push(
+                    Diagnostic::error("missing-field", message)
+                        .at(&item.at)
+                        .help("name the entry that it changes or adds"),
+                );
                 continue;
             };
             let Node { value: Value::Map(mut fields), at: place } = item else { continue };
-            let removed = fields.iter().position(|f| f.key == "undeclare").map(|at| fields.swap_remove(at)).is_some_and(|f| self.wants_removal(&f, &name));
+            let removed = fields
+                .iter()
+                .position(|f| f.key == "undeclare")
+                .map(|at| fields.swap_remove(at))
+                .is_some_and(|f| self.wants_removal(&f, &name));
             let safe = safe_name(&name);
             let position = self.position(class, &safe);
             match (removed, position) {
                 (true, Some(_)) => self.remove(class, safe, &format!("the overlay {}", quote(path))),
                 (true, None) => {
-                    let message = format!("the overlay takes away the {} {}, which is not declared", class.noun(), quote(&name));
-                    let help = nearest(&name, self.names(class)).map_or_else(|| "remove the line".to_owned(), |near| format!("write `{near}`"));
+                    let message =
+                        format!("the overlay takes away the {} {}, which is not declared", class.noun(), quote(&name));
+                    let help = nearest(&name, self.names(class))
+                        .map_or_else(|| "remove the line".to_owned(), |near| format!("write `{near}`"));
                     self.found.push(Diagnostic::warning("undeclare-absent", message).at(&at).help(help));
                 }
                 (false, Some(position)) => {
-                    if let Some(Node { value: Value::Map(known), .. }) = self.collections.items.get_mut(&class).and_then(|items| items.get_mut(position)) {
+                    if let Some(Node { value: Value::Map(known), .. }) =
+                        self.collections.items.get_mut(&class).and_then(|items| items.get_mut(position))
+                    {
                         fields.retain(|f| f.key != "name");
                         update(known, fields);
                     }
@@ -164,7 +198,8 @@ impl Overlays<'_> {
         if let Value::Bool(wanted) = field.value.value {
             return wanted;
         }
-        let message = format!("`undeclare` of {} is {} where true or false belongs", quote(name), field.value.describe());
+        let message =
+            format!("`undeclare` of {} is {} where true or false belongs", quote(name), field.value.describe());
         self.found.push(Diagnostic::error("wrong-type", message).at(&field.value.at).help("write `undeclare: true`"));
         false
     }
@@ -184,21 +219,35 @@ impl Overlays<'_> {
 
     fn undeclare(&mut self, spec: &str) -> Result<(), LoadError> {
         let refuse = |message: String, help: String| {
-            LoadError::Undeclare(Box::new(Diagnostic::error("undeclare", format!("--undeclare {}: {message}", quote(spec))).help(help)))
+            LoadError::Undeclare(Box::new(
+                Diagnostic::error("undeclare", format!("--undeclare {}: {message}", quote(spec))).help(help),
+            ))
         };
         let kinds = || Class::COLLECTIONS.iter().map(|c| c.noun());
-        let Some((kind, name)) = spec.split_once(':').filter(|(kind, name)| !kind.is_empty() && !name.trim().is_empty()) else {
-            return Err(refuse("this is not of the form KIND:NAME".into(), format!("write e.g. `--undeclare storage:NAME`; the kinds are {}", list(kinds()))));
+        let Some((kind, name)) =
+            spec.split_once(':').filter(|(kind, name)| !kind.is_empty() && !name.trim().is_empty())
+        else {
+            return Err(refuse(
+                "this is not of the form KIND:NAME".into(),
+                format!("write e.g. `--undeclare storage:NAME`; the kinds are {}", list(kinds())),
+            ));
         };
         let Some(class) = Class::COLLECTIONS.iter().copied().find(|c| c.noun() == kind || c.key() == kind) else {
             let help = nearest(kind, kinds()).map_or_else(String::new, |near| format!("write `{near}:{name}`; "));
-            return Err(refuse(format!("there is no kind {}", quote(kind)), format!("{help}the kinds are {}", list(kinds()))));
+            return Err(refuse(
+                format!("there is no kind {}", quote(kind)),
+                format!("{help}the kinds are {}", list(kinds())),
+            ));
         };
         let safe = safe_name(name);
         if self.position(class, &safe).is_none() {
             let declared = list(self.names(class));
-            let help = nearest(name, self.names(class)).map_or_else(|| "name a declared one".to_owned(), |near| format!("write `{kind}:{near}`"));
-            return Err(refuse(format!("no {} {} is declared (declared: {declared})", class.noun(), quote(name)), help));
+            let help = nearest(name, self.names(class))
+                .map_or_else(|| "name a declared one".to_owned(), |near| format!("write `{kind}:{near}`"));
+            return Err(refuse(
+                format!("no {} {} is declared (declared: {declared})", class.noun(), quote(name)),
+                help,
+            ));
         }
         self.remove(class, safe, &format!("`--undeclare {spec}`"));
         Ok(())

@@ -54,7 +54,9 @@ impl Reader<'_> {
         for entry in given {
             match table.find(&entry.key) {
                 Some(field) => {
-                    if let Some(value) = self.value(&Site { what: site.what, path: site.within(&entry.key) }, field, &entry.value) {
+                    if let Some(value) =
+                        self.value(&Site { what: site.what, path: site.within(&entry.key) }, field, &entry.value)
+                    {
                         entries.push(Entry { key: entry.key.clone(), at: entry.at.clone(), value });
                     }
                 }
@@ -69,12 +71,18 @@ impl Reader<'_> {
             if field.required {
                 let message = format!("{}: `{}` is missing", site.what, site.within(field.name));
                 let help = format!("add `{}:`{}", field.name, example(field));
-                self.found.push(Diagnostic::error("missing-field", message).at(there.map_or(&node.at, |e| &e.value.at)).help(help));
+                self.found.push(
+                    Diagnostic::error("missing-field", message).at(there.map_or(&node.at, |e| &e.value.at)).help(help),
+                );
             } else if let Shape::Ref(class) = field.shape
                 && let Some(name) = self.absent(site, field, class, &node.at)
             {
                 entries.retain(|e| e.key != field.name);
-                entries.push(Entry { key: field.name.to_owned(), at: node.at.clone(), value: Node::new(Value::Text(name), node.at.clone()) });
+                entries.push(Entry {
+                    key: field.name.to_owned(),
+                    at: node.at.clone(),
+                    value: Node::new(Value::Text(name), node.at.clone()),
+                });
             }
         }
         entries
@@ -91,7 +99,11 @@ impl Reader<'_> {
             Some(near) => format!("write `{near}`"),
             None => format!("remove it; the fields are {}", list(names())),
         };
-        self.found.push(Diagnostic::error("unknown-key", format!("{what} has no field {}", quote(&entry.key))).at(&entry.at).help(help));
+        self.found.push(
+            Diagnostic::error("unknown-key", format!("{what} has no field {}", quote(&entry.key)))
+                .at(&entry.at)
+                .help(help),
+        );
     }
 
     /// What a reference that is left out means.
@@ -170,12 +182,24 @@ impl Reader<'_> {
             Value::Text(text) | Value::Int(_, text) => Some(Value::Text(text.clone())),
             Value::Float(_, text) => {
                 if text.contains('.') && text.ends_with('0') {
-                    let message = format!("{}: `{}` is the number {text}, whose last zero other readers drop", site.what, site.path);
-                    self.found.push(Diagnostic::warning("number-as-text", message).at(&node.at).help(format!("write \"{text}\", in quotes")));
+                    let message = format!(
+                        "{}: `{}` is the number {text}, whose last zero other readers drop",
+                        site.what, site.path
+                    );
+                    self.found.push(
+                        Diagnostic::warning("number-as-text", message)
+                            .at(&node.at)
+                            .help(format!("write \"{text}\", in quotes")),
+                    );
                 }
                 Some(Value::Text(text.clone()))
             }
-            Value::Bool(_) => self.wrong(site, node, "a text", "put it in quotes: without them, yes, no, on, off, true and false are booleans"),
+            Value::Bool(_) => self.wrong(
+                site,
+                node,
+                "a text",
+                "put it in quotes: without them, yes, no, on, off, true and false are booleans",
+            ),
             _ => self.wrong(site, node, "a text", "write one text"),
         }
     }
@@ -203,7 +227,9 @@ impl Reader<'_> {
         }
         let (number, text) = match &node.value {
             Value::Int(number, text) => (Some(*number), text),
-            Value::Text(text) if text.trim().trim_start_matches('-').bytes().all(|b| b.is_ascii_digit()) => (text.trim().parse().ok(), text),
+            Value::Text(text) if text.trim().trim_start_matches('-').bytes().all(|b| b.is_ascii_digit()) => {
+                (text.trim().parse().ok(), text)
+            }
             _ => return self.wrong(site, node, "a whole number", "write a whole number"),
         };
         match number {
@@ -248,7 +274,12 @@ impl Reader<'_> {
         }
     }
 
-    fn each(&mut self, site: &Site<'_>, items: &[Node], read: impl Fn(&mut Self, &Site<'_>, &Node) -> Option<Value>) -> Vec<Node> {
+    fn each(
+        &mut self,
+        site: &Site<'_>,
+        items: &[Node],
+        read: impl Fn(&mut Self, &Site<'_>, &Node) -> Option<Value>,
+    ) -> Vec<Node> {
         let mut values = Vec::with_capacity(items.len());
         for (number, item) in items.iter().enumerate() {
             let site = Site { what: site.what, path: format!("{}[{number}]", site.path) };
@@ -259,7 +290,9 @@ impl Reader<'_> {
     }
 
     fn map_of(&mut self, site: &Site<'_>, node: &Node, scalars: bool) -> Option<Value> {
-        let Some(entries) = node.map() else { return self.wrong(site, node, "a mapping", "write `key: value` lines below it") };
+        let Some(entries) = node.map() else {
+            return self.wrong(site, node, "a mapping", "write `key: value` lines below it");
+        };
         let mut read = Vec::with_capacity(entries.len());
         for entry in entries {
             let site = Site { what: site.what, path: site.within(&entry.key) };
@@ -280,7 +313,10 @@ impl Reader<'_> {
         }
         let valid = node.text().is_some_and(|text| {
             let number = text.strip_suffix(['m', 'h', 'd']).unwrap_or_default();
-            !number.is_empty() && number.len() <= 6 && number.bytes().all(|b| b.is_ascii_digit()) && number.bytes().any(|b| b != b'0')
+            !number.is_empty()
+                && number.len() <= 6
+                && number.bytes().all(|b| b.is_ascii_digit())
+                && number.bytes().any(|b| b != b'0')
         });
         if valid {
             return Some(node.value.clone());
@@ -294,14 +330,21 @@ impl Reader<'_> {
         }
         match &node.value {
             Value::Int(number, _) if (0..=0o777).contains(number) => Some(Value::Text(format!("{number:04o}"))),
-            Value::Text(text) if matches!(text.len(), 3 | 4) && text.bytes().all(|b| (b'0'..=b'7').contains(&b)) => Some(Value::Text(format!("{text:0>4}"))),
+            Value::Text(text) if matches!(text.len(), 3 | 4) && text.bytes().all(|b| (b'0'..=b'7').contains(&b)) => {
+                Some(Value::Text(format!("{text:0>4}")))
+            }
             _ => self.wrong(site, node, "a file mode", "write three or four octal digits in quotes, e.g. \"0644\""),
         }
     }
 
     fn object(&mut self, site: &Site<'_>, node: &Node, fields: &'static [Field]) -> Option<Value> {
         if node.map().is_none() {
-            return self.wrong(site, node, "a mapping", format!("write its fields below it: {}", list(fields.iter().map(|f| f.name))));
+            return self.wrong(
+                site,
+                node,
+                "a mapping",
+                format!("write its fields below it: {}", list(fields.iter().map(|f| f.name))),
+            );
         }
         Some(Value::Map(self.mapping(site, node, Table::new(fields), &[])))
     }
@@ -367,7 +410,3 @@ fn example(field: &Field) -> String {
         Shape::Free => String::new(),
     }
 }
-
-#[cfg(test)]
-#[path = "read_tests.rs"]
-mod tests;

@@ -103,7 +103,10 @@ fn float(text: &str) -> Option<f64> {
     };
     let (whole, fraction) = mantissa.split_once('.')?;
     let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'_');
-    if !digits(whole) || !digits(fraction) || (!whole.bytes().any(|b| b.is_ascii_digit()) && !fraction.bytes().any(|b| b.is_ascii_digit())) {
+    if !digits(whole)
+        || !digits(fraction)
+        || (!whole.bytes().any(|b| b.is_ascii_digit()) && !fraction.bytes().any(|b| b.is_ascii_digit()))
+    {
         return None;
     }
     if let Some(exponent) = exponent {

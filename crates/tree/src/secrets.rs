@@ -159,7 +159,8 @@ fn check(node: &Node, path: &mut Vec<String>, lists: bool, found: &mut Diagnosti
     match &node.value {
         Value::Text(text) if text.contains(OPENING) => {
             let shown = path.join(".");
-            let pattern: Vec<&str> = path.iter().map(|s| if s.parse::<usize>().is_ok() { "[]" } else { s.as_str() }).collect();
+            let pattern: Vec<&str> =
+                path.iter().map(|s| if s.parse::<usize>().is_ok() { "[]" } else { s.as_str() }).collect();
             let declares = lists && pattern.len() == 3 && pattern[1] == "[]" && matches!(pattern[2], "name" | "type");
             if marker(text).is_none() {
                 let message = format!("at {}, an encrypted value stands inside of a longer text", quote(&shown));
@@ -208,7 +209,9 @@ pub(crate) fn open<'a>(
         1 => format!("the value is encrypted and the identity of {IDENTITY_VARIABLE} does not open it"),
         n => format!("the value is encrypted and none of the {n} identities of {IDENTITY_VARIABLE} opens it"),
     };
-    let help = format!("set {IDENTITY_VARIABLE} to the secret key, a key file or a folder of key files of one of the tree's recipients");
+    let help = format!(
+        "set {IDENTITY_VARIABLE} to the secret key, a key file or a folder of key files of one of the tree's recipients"
+    );
     let mut diagnostic = Diagnostic::error("marker-identity", message).at(first).help(help);
     for place in rest.iter().take(20) {
         diagnostic = diagnostic.also(place, "encrypted too");
@@ -252,7 +255,9 @@ impl Opening<'_> {
         let body = &marker[OPENING.len()..marker.len() - 1];
         let refuse = |why: &str| {
             let help = "encrypt the value anew with `csis encrypt`";
-            Diagnostic::error("marker-malformed", format!("the encrypted value cannot be read: {why}")).at(at).help(help)
+            Diagnostic::error("marker-malformed", format!("the encrypted value cannot be read: {why}"))
+                .at(at)
+                .help(help)
         };
         let Ok(ciphertext) = base64::engine::general_purpose::STANDARD.decode(body) else {
             return self.found.push(refuse("what follows `age:` is not base64"));
@@ -265,7 +270,9 @@ impl Opening<'_> {
                 self.secrets.plaintexts.insert(marker.to_owned(), text);
             }
             Ok(Err(_)) => self.found.push(refuse("it holds something else than text")),
-            Err(age::DecryptError::NoMatchingKeys | age::DecryptError::KeyDecryptionFailed) => self.closed.push(at.clone()),
+            Err(age::DecryptError::NoMatchingKeys | age::DecryptError::KeyDecryptionFailed) => {
+                self.closed.push(at.clone())
+            }
             Err(_) => self.found.push(refuse("it is no age file, or was cut or changed")),
         }
     }
@@ -312,7 +319,8 @@ mod tests {
     fn a_marker_without_an_identity_cannot_be_loaded() {
         let (_, recipient) = pair();
         let text = format!("a: {}\n", seal(&recipient, "x"));
-        let refused = |identities: &Identities| match open([&mut read(&text)], identities, &mut Diagnostics::default()) {
+        let refused = |identities: &Identities| match open([&mut read(&text)], identities, &mut Diagnostics::default())
+        {
             Err(LoadError::Identity(d)) => d.message,
             other => panic!("{other:?}"),
         };

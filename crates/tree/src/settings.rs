@@ -21,14 +21,28 @@ pub(crate) struct Settings {
 }
 
 /// Folders that are the tree itself; an emission there would wipe them.
-const OWN_FOLDERS: &[&str] =
-    &["cfg", "groups", "storages", "images", "instances", "base_images", "meta-state", "overlays", "_private", ".git", "playbooks", "scripts", "tfmodules"];
+const OWN_FOLDERS: &[&str] = &[
+    "cfg",
+    "groups",
+    "storages",
+    "images",
+    "instances",
+    "base_images",
+    "meta-state",
+    "overlays",
+    "_private",
+    ".git",
+    "playbooks",
+    "scripts",
+    "tfmodules",
+];
 
 pub(crate) const DATEFORMAT: &str = "%Y%m%d_%H%M%S";
 
 /// `document` is the whole document, rendered.
 pub(crate) fn read(document: &Node, reader: &mut Reader<'_>, config_read: &HashSet<String>) -> Settings {
-    let config_node = document.get("config").cloned().unwrap_or_else(|| Node::new(Value::Map(Vec::new()), document.at.clone()));
+    let config_node =
+        document.get("config").cloned().unwrap_or_else(|| Node::new(Value::Map(Vec::new()), document.at.clone()));
     let mut own: Vec<_> = document.map().unwrap_or_default().iter().filter(|e| e.key != "config").cloned().collect();
     own.retain(|e| DOCUMENT.iter().any(|f| f.name == e.key));
     let node = Node::new(Value::Map(own), document.at.clone());
@@ -36,7 +50,11 @@ pub(crate) fn read(document: &Node, reader: &mut Reader<'_>, config_read: &HashS
     let config = read_config(config_node, reader, config_read);
     let id = fields.spanned("id").unwrap_or_else(|| Spanned::new(String::new(), fields.at.clone()));
     if id.trim().is_empty() && fields.values.contains_key("id") {
-        reader.found.push(Diagnostic::error("missing-field", "the document's `id` is blank").at(&id.at).help("give the configuration a name"));
+        reader.found.push(
+            Diagnostic::error("missing-field", "the document's `id` is blank")
+                .at(&id.at)
+                .help("give the configuration a name"),
+        );
     }
     Settings {
         config_tag: config_tag(&id),
@@ -49,7 +67,11 @@ pub(crate) fn read(document: &Node, reader: &mut Reader<'_>, config_read: &HashS
 }
 
 fn config_tag(id: &str) -> String {
-    id.to_lowercase().chars().map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-') { c } else { '-' }).take(63).collect()
+    id.to_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-') { c } else { '-' })
+        .take(63)
+        .collect()
 }
 
 fn generation_directory(fields: &Fields, found: &mut Diagnostics) -> String {
@@ -65,13 +87,18 @@ fn generation_directory(fields: &Fields, found: &mut Diagnostics) -> String {
     };
     if let Some(why) = refused {
         let message = format!("the `generation_directory` {} {why}, and what is in it is replaced", quote(&written));
-        found.push(Diagnostic::error("generation-directory", message).at(&written.at).help("name a folder of its own, e.g. `generated`"));
+        found.push(
+            Diagnostic::error("generation-directory", message)
+                .at(&written.at)
+                .help("name a folder of its own, e.g. `generated`"),
+        );
     }
     DEFAULT.into()
 }
 
 fn read_config(all: Node, reader: &mut Reader<'_>, config_read: &HashSet<String>) -> Config {
-    let (known, other): (Vec<_>, Vec<_>) = all.map().unwrap_or_default().iter().cloned().partition(|e| CONFIG.iter().any(|f| f.name == e.key));
+    let (known, other): (Vec<_>, Vec<_>) =
+        all.map().unwrap_or_default().iter().cloned().partition(|e| CONFIG.iter().any(|f| f.name == e.key));
     for entry in other {
         unknown_key(&entry.key, &entry.at, config_read, reader.found);
     }
@@ -83,7 +110,8 @@ fn read_config(all: Node, reader: &mut Reader<'_>, config_read: &HashSet<String>
         public_key::check("`config.admin_public_keys`", key, reader.found);
     }
     let flag = |key: &str, default: bool| fields.flag(key).unwrap_or(default);
-    let module_source_base = fields.spanned("module_source_base").unwrap_or_else(|| Spanned::new("../tfmodules".into(), fields.at.clone()));
+    let module_source_base =
+        fields.spanned("module_source_base").unwrap_or_else(|| Spanned::new("../tfmodules".into(), fields.at.clone()));
     Config {
         apply_identity: apply_flag(&fields, "apply_identity", &[Class::GroupBuilder, Class::UserBuilder], reader),
         apply_storage: apply_flag(&fields, "apply_storage", &[Class::StorageBuilder], reader),
@@ -116,11 +144,16 @@ fn one_key_is_a_list(config: &mut Node) {
 
 fn expected_minutes(fields: &Fields, found: &mut Diagnostics) -> f64 {
     const DEFAULT: f64 = 30.0;
-    let Some(written) = fields.object("preflight").and_then(|p| p.spanned("expected_run_minutes")) else { return DEFAULT };
+    let Some(written) = fields.object("preflight").and_then(|p| p.spanned("expected_run_minutes")) else {
+        return DEFAULT;
+    };
     match written.parse::<f64>() {
         Ok(minutes) if minutes.is_finite() && minutes >= 0.0 => minutes,
         _ => {
-            let message = format!("`config.preflight.expected_run_minutes` is {}, which is no number of minutes", quote(&written));
+            let message = format!(
+                "`config.preflight.expected_run_minutes` is {}, which is no number of minutes",
+                quote(&written)
+            );
             found.push(Diagnostic::error("wrong-type", message).at(&written.at).help("write a number such as `30`"));
             DEFAULT
         }
@@ -129,20 +162,28 @@ fn expected_minutes(fields: &Fields, found: &mut Diagnostics) -> f64 {
 
 /// A misspelt switch would be silently off; anything else that nothing reads is only noted.
 fn unknown_key(key: &str, at: &Place, config_read: &HashSet<String>, found: &mut Diagnostics) {
-    if config_read.contains(key) || config_read.contains("*") {
+    if config_read.contains(key) || config_read.contains("*") || crate::hygiene::is_refused_config_key(key) {
         return;
     }
     let recognised = || CONFIG.iter().map(|f: &Field| f.name);
-    let near = recognised().map(|k| (strsim::damerau_levenshtein(key.get(..60).unwrap_or(key), k), k)).min().filter(|(distance, _)| *distance <= 2);
+    let near = recognised()
+        .map(|k| (strsim::damerau_levenshtein(key.get(..60).unwrap_or(key), k), k))
+        .min()
+        .filter(|(distance, _)| *distance <= 2);
     let looks_like_a_switch = key.starts_with("apply_") || key.starts_with("require_");
     if near.is_some() || looks_like_a_switch {
         let near = near.map(|(_, k)| k).or_else(|| nearest(key, recognised()));
         let message = format!("`config` has no switch {}, and no template reads it", quote(key));
-        let help = near.map_or_else(|| format!("remove it; the switches are {}", list(recognised())), |near| format!("write `{near}`"));
+        let help = near.map_or_else(
+            || format!("remove it; the switches are {}", list(recognised())),
+            |near| format!("write `{near}`"),
+        );
         found.push(Diagnostic::error("config-key-unknown", message).at(at).help(help));
     } else {
         let message = format!("the `config:` key {} is no switch, and no template reads it", quote(key));
-        found.push(Diagnostic::warning("config-key-unread", message).at(at).help("remove it, or read it as `{{ config.… }}`"));
+        found.push(
+            Diagnostic::warning("config-key-unread", message).at(at).help("remove it, or read it as `{{ config.… }}`"),
+        );
     }
 }
 
@@ -155,7 +196,11 @@ fn apply_flag(fields: &Fields, key: &str, roots: &[Class], reader: &mut Reader<'
         Value::List(items) => Apply::Only(items.iter().filter_map(|item| root(item, key, roots, reader)).collect()),
         _ => {
             let message = format!("`config.{key}` is {} where true, false or a list of names belongs", node.describe());
-            reader.found.push(Diagnostic::error("apply-flag", message).at(&node.at).help("write `true`, `false`, or a list of builders and runtimes"));
+            reader.found.push(
+                Diagnostic::error("apply-flag", message)
+                    .at(&node.at)
+                    .help("write `true`, `false`, or a list of builders and runtimes"),
+            );
             Apply::Off
         }
     };
@@ -169,7 +214,11 @@ fn root(node: &Node, key: &str, roots: &[Class], reader: &mut Reader<'_>) -> Opt
     let (Value::Text(text) | Value::Int(_, text)) = &node.value else {
         if !reader.broken.contains(&node.at) {
             let message = format!("`config.{key}` lists {} where a name belongs", node.describe());
-            reader.found.push(Diagnostic::error("apply-flag", message).at(&node.at).help("write the name of a builder or a runtime, in quotes when it looks like a number or a boolean"));
+            reader.found.push(
+                Diagnostic::error("apply-flag", message).at(&node.at).help(
+                    "write the name of a builder or a runtime, in quotes when it looks like a number or a boolean",
+                ),
+            );
         }
         return None;
     };
@@ -185,10 +234,15 @@ fn root(node: &Node, key: &str, roots: &[Class], reader: &mut Reader<'_>) -> Opt
         return None;
     }
     let declared = || classes().flat_map(|class| names.declared(class)).map(|n| n.written.as_str());
-    let message = format!("`config.{key}` names {}, which is neither a root of that lifecycle nor a runtime (there are {})", quote(text), list(declared()));
+    let message = format!(
+        "`config.{key}` names {}, which is neither a root of that lifecycle nor a runtime (there are {})",
+        quote(text),
+        list(declared())
+    );
     let help = match crate::read::bool_word(text) {
         Some(b) => format!("write `{b}` without quotes, or list names"),
-        None => nearest(text, declared()).map_or_else(|| "list builders and runtimes".to_owned(), |near| format!("write `{near}`")),
+        None => nearest(text, declared())
+            .map_or_else(|| "list builders and runtimes".to_owned(), |near| format!("write `{near}`")),
     };
     reader.found.push(Diagnostic::error("apply-flag", message).at(&node.at).help(help));
     None

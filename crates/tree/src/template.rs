@@ -41,7 +41,11 @@ pub(crate) struct Execution {
 
 impl Execution {
     pub fn new(dateformat: &str, now: &str) -> Self {
-        Execution { timestamp: strftime(dateformat, now), dateformat: dateformat.to_owned(), date: now.get(..10).unwrap_or_default().to_owned() }
+        Execution {
+            timestamp: strftime(dateformat, now),
+            dateformat: dateformat.to_owned(),
+            date: now.get(..10).unwrap_or_default().to_owned(),
+        }
     }
 }
 
@@ -102,8 +106,14 @@ impl Evaluator {
             }
             let circle = state.frames.iter().any(|f| f.id == Some(id));
             if circle || state.frames.len() >= DEPTH {
-                let message = if circle { "this template reads itself".to_owned() } else { format!("templates read each other more than {DEPTH} deep here") };
-                state.found.push(Diagnostic::error("template-circle", message).at(&slot.at).help("write one of the values out"));
+                let message = if circle {
+                    "this template reads itself".to_owned()
+                } else {
+                    format!("templates read each other more than {DEPTH} deep here")
+                };
+                state.found.push(
+                    Diagnostic::error("template-circle", message).at(&slot.at).help("write one of the values out"),
+                );
                 if !circle {
                     state.rendered.insert(id, None);
                 }
@@ -121,14 +131,25 @@ impl Evaluator {
         self.render(source, None, entry, at, false)
     }
 
-    fn render(self: &Arc<Self>, source: &str, id: Option<Id>, site: Id, at: &Place, foreign: bool) -> Result<String, Failed> {
+    fn render(
+        self: &Arc<Self>,
+        source: &str,
+        id: Option<Id>,
+        site: Id,
+        at: &Place,
+        foreign: bool,
+    ) -> Result<String, Failed> {
         {
             let mut state = self.state();
             if state.spent >= BUDGET {
                 if state.spent < u64::MAX {
                     state.spent = u64::MAX;
                     let message = "the templates of this tree cost too much to render";
-                    state.found.push(Diagnostic::error("template-cost", message).at(at).help("write values out instead of computing them"));
+                    state.found.push(
+                        Diagnostic::error("template-cost", message)
+                            .at(at)
+                            .help("write values out instead of computing them"),
+                    );
                 }
                 return Err(Failed);
             }
@@ -141,8 +162,13 @@ impl Evaluator {
             Ok((text, fuel)) => {
                 state.spent = state.spent.saturating_add(fuel);
                 if frame.clock {
-                    let message = "this value takes the time of the run, so the same tree no longer makes the same files";
-                    state.found.push(Diagnostic::warning("template-clock", message).at(at).help("leave `execution.timestamp` and `execution.date` out"));
+                    let message =
+                        "this value takes the time of the run, so the same tree no longer makes the same files";
+                    state.found.push(
+                        Diagnostic::warning("template-clock", message)
+                            .at(at)
+                            .help("leave `execution.timestamp` and `execution.date` out"),
+                    );
                 }
                 Ok(text)
             }
@@ -154,7 +180,9 @@ impl Evaluator {
                 if foreign && error.kind() == ErrorKind::SyntaxError {
                     let message = "this text is no template, so it is taken literally";
                     let help = "put text that only looks like a template between `{% raw %}` and `{% endraw %}`";
-                    state.found.push(Diagnostic::note("template-foreign", message).at(&line_of(at, source, &error)).help(help));
+                    state.found.push(
+                        Diagnostic::note("template-foreign", message).at(&line_of(at, source, &error)).help(help),
+                    );
                     return Ok(source.to_owned());
                 }
                 state.found.push(refusal(&error, &frame, at, source));
@@ -188,7 +216,10 @@ impl Evaluator {
             },
             Body::List(items) => Value::List(items.iter().map(|item| self.node(*item, broken)).collect()),
             Body::Map(map) => Value::Map(
-                map.children.iter().map(|c| Entry { key: c.key.clone(), at: c.at.clone(), value: self.node(c.id, broken) }).collect(),
+                map.children
+                    .iter()
+                    .map(|c| Entry { key: c.key.clone(), at: c.at.clone(), value: self.node(c.id, broken) })
+                    .collect(),
             ),
         };
         Node::new(value, slot.at.clone())
@@ -251,14 +282,23 @@ fn engine() -> Environment<'static> {
     engine.set_recursion_limit(64);
     engine.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     // Comments would swallow shell such as `${#list[@]}`.
-    if let Ok(syntax) = SyntaxConfig::builder().comment_delimiters("\u{1}#", "#\u{1}").keep_trailing_newline(true).build() {
+    if let Ok(syntax) =
+        SyntaxConfig::builder().comment_delimiters("\u{1}#", "#\u{1}").keep_trailing_newline(true).build()
+    {
         engine.set_syntax(syntax);
     }
     engine.set_formatter(|out, state, value| match value.kind() {
         ValueKind::String | ValueKind::Number | ValueKind::Bool => escape_formatter(out, state, value),
-        ValueKind::Undefined | ValueKind::None => Err(Error::new(ErrorKind::InvalidOperation, "nothing is there to be written")),
-        ValueKind::Map => Err(Error::new(ErrorKind::InvalidOperation, "a mapping or an entry cannot be written into a text; name one of its keys")),
-        _ => Err(Error::new(ErrorKind::InvalidOperation, "a list cannot be written into a text; use the filter `join`")),
+        ValueKind::Undefined | ValueKind::None => {
+            Err(Error::new(ErrorKind::InvalidOperation, "nothing is there to be written"))
+        }
+        ValueKind::Map => Err(Error::new(
+            ErrorKind::InvalidOperation,
+            "a mapping or an entry cannot be written into a text; name one of its keys",
+        )),
+        _ => {
+            Err(Error::new(ErrorKind::InvalidOperation, "a list cannot be written into a text; use the filter `join`"))
+        }
     });
     engine
 }
@@ -288,28 +328,30 @@ fn refusal(error: &Error, frame: &Frame, at: &Place, source: &str) -> Diagnostic
             Diagnostic::error("template-undefined", message).at(&at).help(help)
         }
         (ErrorKind::UndefinedError, None) => {
-            Diagnostic::error("template-undefined", "the template reads something that is not set").at(&at).help("give a fallback with `| default(…)`")
+            Diagnostic::error("template-undefined", "the template reads something that is not set")
+                .at(&at)
+                .help("give a fallback with `| default(…)`")
         }
         (ErrorKind::SyntaxError, _) => {
             let detail = detail.map_or_else(String::new, |d| format!(": {d}"));
             let help = "mend it, or put literal text between `{% raw %}` and `{% endraw %}`";
             Diagnostic::error("template-syntax", format!("the template cannot be read{detail}")).at(&at).help(help)
         }
-        (ErrorKind::OutOfFuel, _) => {
-            Diagnostic::error("template-cost", "the template costs too much to render").at(&at).help("write the value out instead of computing it")
-        }
+        (ErrorKind::OutOfFuel, _) => Diagnostic::error("template-cost", "the template costs too much to render")
+            .at(&at)
+            .help("write the value out instead of computing it"),
         (kind, _) => {
             let detail = detail.unwrap_or_else(|| kind.to_string());
-            Diagnostic::error("template-failed", format!("the template cannot be rendered: {detail}")).at(&at).help("mend the template")
+            Diagnostic::error("template-failed", format!("the template cannot be rendered: {detail}"))
+                .at(&at)
+                .help("mend the template")
         }
     }
 }
 
 /// The known key that is nearest to a missing one, as a path.
 pub(crate) fn near_path<'a>(label: &str, key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    nearest(key, known).map(|near| if label.is_empty() { near.to_owned() } else { format!("{label}.{near}") })
+    nearest(key, known)
+        .filter(|near| *near != key)
+        .map(|near| if label.is_empty() { near.to_owned() } else { format!("{label}.{near}") })
 }
-
-#[cfg(test)]
-#[path = "template_tests.rs"]
-mod tests;

@@ -31,6 +31,8 @@ enum What {
     Config(Id),
     Env,
     Execution,
+    /// A mapping that is left out.
+    Empty,
 }
 
 impl fmt::Debug for Thing {
@@ -59,6 +61,7 @@ impl Thing {
             What::Entry(id) => self.child(id, key, true),
             What::This(id) => self.this(id, key),
             What::Config(site) => self.config(site, key),
+            What::Empty => None,
             What::Env => {
                 let text = self.eval.env.get(key)?;
                 self.eval.read_env(key);
@@ -160,6 +163,12 @@ impl Thing {
             return self.eval.names.canonical(class, "default").map(Value::from);
         }
         let default = field.default;
+        if default == "{}" {
+            return Some(self.make(self.path(key), What::Empty));
+        }
+        if default == "[]" {
+            return Some(Value::from(Vec::<Value>::new()));
+        }
         if default.is_empty() || default == "default" || default.contains([' ', '[', '{']) {
             return None;
         }
@@ -189,7 +198,9 @@ impl Thing {
             Body::Text(..) => match self.eval.text(id) {
                 Err(Failed) => self.failed(),
                 Ok(text) => match slot.field.map(|f| f.shape) {
-                    Some(Shape::Ref(class)) if entry => Value::from(self.eval.names.canonical(class, &text).unwrap_or(&text)),
+                    Some(Shape::Ref(class)) if entry => {
+                        Value::from(self.eval.names.canonical(class, &text).unwrap_or(&text))
+                    }
                     _ => Value::from(text.as_ref()),
                 },
             },
@@ -240,10 +251,17 @@ impl Thing {
         let table = |id: Id| arena.slot(id).table.into_iter().flat_map(Table::fields).map(|f| f.name.to_owned());
         match self.what {
             What::Node(id) => own(id).collect(),
+            What::Empty => Vec::new(),
             What::Entry(id) | What::This(id) => own(id).chain(table(id)).collect(),
             What::Config(site) => {
                 let document = arena.get(arena.document, "config").into_iter().flat_map(own);
-                arena.around(site).take_while(|id| *id != arena.document).filter_map(|id| arena.get(id, "config")).flat_map(own).chain(document).collect()
+                arena
+                    .around(site)
+                    .take_while(|id| *id != arena.document)
+                    .filter_map(|id| arena.get(id, "config"))
+                    .flat_map(own)
+                    .chain(document)
+                    .collect()
             }
             What::Env => self.eval.env.keys().cloned().collect(),
             What::Execution => ["timestamp", "dateformat", "date"].map(str::to_owned).into(),
@@ -252,7 +270,13 @@ impl Thing {
                 for id in arena.around(site) {
                     let slot = arena.slot(id);
                     keys.extend(slot.entry.map(|e| e.class.noun().to_owned()));
-                    keys.extend(slot.table.into_iter().flat_map(Table::fields).filter(|f| matches!(f.shape, Shape::Ref(_))).map(|f| f.name.to_owned()));
+                    keys.extend(
+                        slot.table
+                            .into_iter()
+                            .flat_map(Table::fields)
+                            .filter(|f| matches!(f.shape, Shape::Ref(_)))
+                            .map(|f| f.name.to_owned()),
+                    );
                 }
                 keys
             }

@@ -6,9 +6,14 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     if word.len() > 80 {
         return None;
     }
-    let near = known.into_iter().take(2000).filter(|k| k.len() <= 80).map(|k| (strsim::damerau_levenshtein(&word.to_lowercase(), k), k));
+    let near = known
+        .into_iter()
+        .take(2000)
+        .filter(|k| k.len() <= 80)
+        .map(|k| (strsim::damerau_levenshtein(&word.to_lowercase(), k), k));
     let (distance, best) = near.min()?;
-    (distance <= 2.max(word.chars().count() / 3)).then_some(best)
+    let length = word.chars().count();
+    (distance <= if length <= 4 { 1 } else { 2.max(length / 3) }).then_some(best)
 }
 
 /// `` `a`, `b` and `c` ``; a long list ends with how many more there are.
@@ -29,7 +34,8 @@ pub fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 /// A text of the tree inside a message: one line, not too long.
 pub fn quote(text: &str) -> String {
     const LONGEST: usize = 80;
-    let mut shown: String = text.chars().take(LONGEST).map(|c| if c.is_control() || c == '`' { '\u{fffd}' } else { c }).collect();
+    let mut shown: String =
+        text.chars().take(LONGEST).map(|c| if c.is_control() || c == '`' { '\u{fffd}' } else { c }).collect();
     if text.chars().count() > LONGEST {
         shown.push('…');
     }
@@ -44,6 +50,7 @@ mod tests {
     fn a_suggestion_is_near_or_absent() {
         assert_eq!(nearest("sharemode", ["share_mode", "state"]), Some("share_mode"));
         assert_eq!(nearest("State", ["share_mode", "state"]), Some("state"));
+        assert_eq!(nearest("nope", ["type"]), None);
         assert_eq!(nearest("something", ["share_mode", "state"]), None);
     }
 

@@ -38,8 +38,17 @@ fn refuse(code: &'static str, at: &Place, message: impl Into<String>, help: &str
 fn text<'a>(file: &Arc<str>, bytes: &'a [u8]) -> Refused<&'a str> {
     let head = Place::head(file.clone());
     if bytes.len() > MAX_BYTES {
-        let message = format!("{file} is {:.1} MiB; a YAML file of a tree may have {} MiB", mebibytes(bytes.len()), MAX_BYTES >> 20);
-        return Err(refuse("file-too-large", &head, message, "split the file, or move what is no configuration out of the tree"));
+        let message = format!(
+            "{file} is {:.1} MiB; a YAML file of a tree may have {} MiB",
+            mebibytes(bytes.len()),
+            MAX_BYTES >> 20
+        );
+        return Err(refuse(
+            "file-too-large",
+            &head,
+            message,
+            "split the file, or move what is no configuration out of the tree",
+        ));
     }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(refuse("not-utf8", &head, format!("{file} is UTF-16"), "save it as UTF-8"));
@@ -53,7 +62,12 @@ fn text<'a>(file: &Arc<str>, bytes: &'a [u8]) -> Refused<&'a str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(at) = text.bytes().position(|b| (b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r')) || b == 0x7f) {
         let message = format!("a control character (0x{:02x}) stands in the text", text.as_bytes()[at]);
-        return Err(refuse("yaml-syntax", &place_of(file, &text.as_bytes()[..at]), message, "remove it, or write it as an escape in double quotes"));
+        return Err(refuse(
+            "yaml-syntax",
+            &place_of(file, &text.as_bytes()[..at]),
+            message,
+            "remove it, or write it as an escape in double quotes",
+        ));
     }
     Ok(text)
 }
@@ -99,7 +113,11 @@ impl Mapping {
     const FEW: usize = 12;
 
     fn position(&self, key: &str) -> Option<usize> {
-        if self.entries.len() <= Self::FEW { self.entries.iter().position(|e| e.key == key) } else { self.index.get(key).copied() }
+        if self.entries.len() <= Self::FEW {
+            self.entries.iter().position(|e| e.key == key)
+        } else {
+            self.index.get(key).copied()
+        }
     }
 
     fn push(&mut self, entry: Entry) {
@@ -142,7 +160,12 @@ impl<'a> Builder<'a> {
                     documents += 1;
                     if documents > 1 {
                         let help = "keep one document in a file; move the others to files of their own";
-                        return Err(refuse("yaml-documents", &at, format!("{} holds more than one YAML document", self.file), help));
+                        return Err(refuse(
+                            "yaml-documents",
+                            &at,
+                            format!("{} holds more than one YAML document", self.file),
+                            help,
+                        ));
                     }
                 }
                 Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag.as_deref(), at)?,
@@ -167,7 +190,12 @@ impl<'a> Builder<'a> {
         let line = text.lines().nth(at.line as usize - 1).unwrap_or_default();
         let indent: String = line.chars().take_while(|c| c.is_whitespace()).collect();
         if indent.contains('\t') {
-            return refuse("yaml-syntax", &at, "a tab indents this line; YAML indents with spaces", "replace the tab by spaces");
+            return refuse(
+                "yaml-syntax",
+                &at,
+                "a tab indents this line; YAML indents with spaces",
+                "replace the tab by spaces",
+            );
         }
         let help = match error.info() {
             info if info.contains("flow") => "close every `[` and `{`, and separate their elements by commas",
@@ -182,8 +210,17 @@ impl<'a> Builder<'a> {
             Some(tag) if tag.handle == "tag:yaml.org,2002:" && known.contains(&tag.suffix.as_str()) => Ok(()),
             Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => Ok(()),
             Some(tag) => {
-                let written = if tag.handle == "tag:yaml.org,2002:" { format!("!!{}", tag.suffix) } else { format!("{}{}", tag.handle, tag.suffix) };
-                Err(refuse("yaml-tag", at, format!("the tag `{written}` is not read here"), "remove the tag and write the plain value"))
+                let written = if tag.handle == "tag:yaml.org,2002:" {
+                    format!("!!{}", tag.suffix)
+                } else {
+                    format!("{}{}", tag.handle, tag.suffix)
+                };
+                Err(refuse(
+                    "yaml-tag",
+                    at,
+                    format!("the tag `{written}` is not read here"),
+                    "remove the tag and write the plain value",
+                ))
             }
             None => Ok(()),
         }
@@ -194,7 +231,8 @@ impl<'a> Builder<'a> {
         if let Some(Frame::Map { map, .. }) = self.stack.last_mut()
             && map.pending.is_none()
         {
-            map.pending = Some(Key { text: text.to_owned(), merge: style == ScalarStyle::Plain && text == "<<", at: at.clone() });
+            map.pending =
+                Some(Key { text: text.to_owned(), merge: style == ScalarStyle::Plain && text == "<<", at: at.clone() });
             if anchor > 0 {
                 self.anchors.insert(anchor, Node::new(Value::Text(text.to_owned()), at));
             }
@@ -211,7 +249,12 @@ impl<'a> Builder<'a> {
 
     fn alias(&mut self, anchor: usize, at: &Place) -> Refused<()> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(refuse("yaml-alias", at, "this alias stands inside of what it refers to", "refer to an anchor that is complete"));
+            return Err(refuse(
+                "yaml-alias",
+                at,
+                "this alias stands inside of what it refers to",
+                "refer to an anchor that is complete",
+            ));
         };
         let (weight, depth) = weigh(node);
         let node = node.clone();
@@ -233,7 +276,12 @@ impl<'a> Builder<'a> {
         self.spent += weight;
         if self.spent > MAX_VALUES {
             let help = "use fewer aliases and merge keys, or split the file";
-            return Err(refuse("yaml-too-large", at, format!("the file yields more than {MAX_VALUES} values once its aliases are expanded"), help));
+            return Err(refuse(
+                "yaml-too-large",
+                at,
+                format!("the file yields more than {MAX_VALUES} values once its aliases are expanded"),
+                help,
+            ));
         }
         Ok(())
     }
@@ -281,7 +329,10 @@ impl<'a> Builder<'a> {
                 } else if let Some(first) = map.position(&key.text) {
                     let message = format!("the key `{}` stands twice in one mapping", key.text);
                     let first = map.entries[first].at.clone();
-                    let finding = Diagnostic::error("duplicate-key", message).at(&key.at).help("keep one of them").also(&first, "the first one");
+                    let finding = Diagnostic::error("duplicate-key", message)
+                        .at(&key.at)
+                        .help("keep one of them")
+                        .also(&first, "the first one");
                     self.found.push(finding);
                 } else {
                     map.push(Entry { key: key.text, at: key.at, value: node });
@@ -295,11 +346,19 @@ impl<'a> Builder<'a> {
     fn merged(&mut self, mut map: Mapping) -> Refused<Vec<Entry>> {
         for merge in std::mem::take(&mut map.merges) {
             let at = merge.at.clone();
-            let wrong = || refuse("yaml-merge", &at, "`<<` takes a mapping or a list of mappings", "refer to the anchor of a mapping");
+            let wrong = || {
+                refuse(
+                    "yaml-merge",
+                    &at,
+                    "`<<` takes a mapping or a list of mappings",
+                    "refer to the anchor of a mapping",
+                )
+            };
             let sources = match merge.value {
                 Value::Map(entries) => vec![entries],
                 Value::List(items) => {
-                    let maps = items.into_iter().map(|n| if let Value::Map(entries) = n.value { Some(entries) } else { None });
+                    let maps =
+                        items.into_iter().map(|n| if let Value::Map(entries) = n.value { Some(entries) } else { None });
                     maps.collect::<Option<Vec<_>>>().ok_or_else(wrong)?
                 }
                 _ => return Err(wrong()),
@@ -315,7 +374,12 @@ impl<'a> Builder<'a> {
 }
 
 fn complex_key(at: &Place) -> Box<Diagnostic> {
-    refuse("yaml-key", at, "a list or a mapping stands as a key", "write a text as the key; quote it when it begins with `[`, `{`, `?` or `*`")
+    refuse(
+        "yaml-key",
+        at,
+        "a list or a mapping stands as a key",
+        "write a text as the key; quote it when it begins with `[`, `{`, `?` or `*`",
+    )
 }
 
 fn too_deep(at: &Place) -> Box<Diagnostic> {

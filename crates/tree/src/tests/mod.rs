@@ -1,2 +1,5 @@
 mod harbor;
+mod hostile;
+mod overlays;
 mod support;
+mod templates;

@@ -50,7 +50,14 @@ pub(super) fn told(diagnostics: &Diagnostics) -> Vec<String> {
     let line = |d: &Diagnostic| {
         let at = d.at.as_ref().map_or_else(|| "-".into(), ToString::to_string);
         let also: Vec<String> = d.also.iter().map(|(place, what)| format!("{place} {what}")).collect();
-        format!("{:?} {} {at}: {} | {} | {}", d.severity, d.code, d.message, d.help.as_deref().unwrap_or("-"), also.join("; "))
+        format!(
+            "{:?} {} {at}: {} | {} | {}",
+            d.severity,
+            d.code,
+            d.message,
+            d.help.as_deref().unwrap_or("-"),
+            also.join("; ")
+        )
     };
     diagnostics.iter().map(line).collect()
 }
