@@ -8,7 +8,8 @@ use csis_values::{Class, Diagnostic, Diagnostics, Node, Place, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-const FOLDERS: &[(&str, &[Class])] = &[
+/// The folders and what their files hold, in the order they are read.
+pub(crate) const FOLDERS: &[(&str, &[Class])] = &[
     ("groups", &[Class::User, Class::Group]),
     ("storages", &[Class::Storage]),
     ("images", &[Class::Image]),

@@ -25,4 +25,10 @@ impl LoadError {
             LoadError::NotATree(d) | LoadError::Overlay(d) | LoadError::Undeclare(d) | LoadError::Identity(d) => d,
         }
     }
+
+    pub fn into_diagnostic(self) -> Diagnostic {
+        match self {
+            LoadError::NotATree(d) | LoadError::Overlay(d) | LoadError::Undeclare(d) | LoadError::Identity(d) => *d,
+        }
+    }
 }

@@ -71,10 +71,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// `root` is resolved once, so that it may itself be a link.
-    pub fn open(root: impl AsRef<Path>) -> Result<Self, FileError> {
-        let root = std::fs::canonicalize(root).map_err(|e| told(&e))?;
-        if root.is_dir() { Ok(Folder { root }) } else { Err(FileError::NotAFolder) }
+    /// `root` is resolved once, so that it may itself be a link. One that cannot be resolved has no files.
+    pub fn new(root: impl AsRef<Path>) -> Self {
+        let root = root.as_ref();
+        Folder { root: std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()) }
     }
 
     /// Where a path of the tree really is.
@@ -273,7 +273,7 @@ mod tests {
         symlink("..", root.join("s/sub/up")).expect("a link");
         symlink("loop.yaml", root.join("s/loop.yaml")).expect("a link");
         symlink("gone", root.join("s/gone.yaml")).expect("a link");
-        let folder = Folder::open(&root).expect("the root");
+        let folder = Folder::new(&root);
         let listing = folder.list("s", true).expect("a listing");
         assert_eq!(listing.files, ["s/in.yaml", "s/sub/a.yaml"]);
         let problems: Vec<_> = listing.problems.iter().map(|(p, e)| (p.as_str(), e.clone())).collect();

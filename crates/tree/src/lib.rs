@@ -6,6 +6,8 @@
 //!
 //! **Invariant:** no network, no process, no clock, no environment. What varies from run to run comes in the [`Request`].
 
+#![cfg_attr(test, allow(clippy::expect_used, clippy::unwrap_used, clippy::panic))]
+
 mod arena;
 mod assemble;
 mod attached;
@@ -20,6 +22,7 @@ mod names;
 mod overlay;
 mod read;
 mod scalar;
+mod schemas;
 mod secrets;
 mod settings;
 mod template;
@@ -30,7 +33,8 @@ pub mod yaml;
 pub use error::LoadError;
 pub use files::{File, FileError, Files, Folder, Listing, Memory};
 pub use models::models;
-pub use secrets::{IDENTITY_VARIABLE, Identities, IdentityError, Secrets, is_marker};
+pub use schemas::schemas;
+pub use secrets::{IDENTITY_VARIABLE, Identities, Secrets, is_marker};
 
 use crate::arena::plant;
 use crate::assemble::Assembler;

@@ -30,41 +30,33 @@ pub fn is_marker(text: &str) -> bool {
 
 /// Whose secret keys are at hand. Never printed.
 #[derive(Clone, Default)]
-pub struct Identities(Vec<age::x25519::Identity>);
-
-/// A line of an identity file that is none; carries the line's number and never its text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {0} is no age identity; an X25519 identity reads AGE-SECRET-KEY-1…")]
-pub struct IdentityError(pub usize);
+pub struct Identities {
+    keys: Vec<age::x25519::Identity>,
+    /// Lines that are no identity.
+    unreadable: usize,
+}
 
 impl Identities {
-    /// From the content of an identity file, or one key: a key a line, `#` begins a comment.
-    pub fn parse(text: &str) -> Result<Self, IdentityError> {
-        let mut identities = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if !line.is_empty() && !line.starts_with('#') {
-                identities.push(line.parse().map_err(|_| IdentityError(number + 1))?);
+    /// From single keys or the content of identity files: a key a line, `#` begins a comment. A line that is no X25519 identity is told of when a marker
+    /// asks for an identity.
+    pub fn new(texts: &[String]) -> Self {
+        let mut identities = Identities::default();
+        for line in texts.iter().flat_map(|text| text.lines()).map(str::trim) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            match line.parse() {
+                Ok(key) => identities.keys.push(key),
+                Err(_) => identities.unreadable += 1,
             }
         }
-        Ok(Identities(identities))
-    }
-
-    /// Adds those of a further file; all are tried in order.
-    #[must_use]
-    pub fn and(mut self, more: Identities) -> Self {
-        self.0.extend(more.0);
-        self
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        identities
     }
 
     fn open(&self, ciphertext: &[u8]) -> Result<Vec<u8>, age::DecryptError> {
         let decryptor = age::Decryptor::new_buffered(ciphertext)?;
         let mut plaintext = Vec::new();
-        let identities = self.0.iter().map(|identity| identity as &dyn age::Identity);
+        let identities = self.keys.iter().map(|identity| identity as &dyn age::Identity);
         decryptor.decrypt(identities)?.read_to_end(&mut plaintext).map_err(age::DecryptError::Io)?;
         Ok(plaintext)
     }
@@ -72,7 +64,7 @@ impl Identities {
 
 impl fmt::Debug for Identities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Identities({})", self.0.len())
+        write!(f, "Identities({})", self.keys.len())
     }
 }
 
@@ -204,7 +196,10 @@ pub(crate) fn open<'a>(
     }
     let Opening { secrets, closed, .. } = opening;
     let Some((first, rest)) = closed.split_first() else { return Ok(secrets) };
-    let message = match identities.0.len() {
+    let message = match identities.keys.len() {
+        0 if identities.unreadable > 0 => {
+            format!("the value is encrypted and {IDENTITY_VARIABLE} holds no age identity (AGE-SECRET-KEY-1…)")
+        }
         0 => format!("the value is encrypted and there is no identity to open it: {IDENTITY_VARIABLE} is not set"),
         1 => format!("the value is encrypted and the identity of {IDENTITY_VARIABLE} does not open it"),
         n => format!("the value is encrypted and none of the {n} identities of {IDENTITY_VARIABLE} opens it"),
@@ -262,7 +257,7 @@ impl Opening<'_> {
         let Ok(ciphertext) = base64::engine::general_purpose::STANDARD.decode(body) else {
             return self.found.push(refuse("what follows `age:` is not base64"));
         };
-        if self.identities.is_empty() {
+        if self.identities.keys.is_empty() {
             return self.closed.push(at.clone());
         }
         match self.identities.open(&ciphertext).map(String::from_utf8) {
@@ -287,7 +282,7 @@ mod tests {
     fn pair() -> (Identities, age::x25519::Recipient) {
         let identity = age::x25519::Identity::generate();
         let recipient = identity.to_public();
-        (Identities(vec![identity]), recipient)
+        (Identities { keys: vec![identity], unreadable: 0 }, recipient)
     }
 
     fn seal(recipient: &age::x25519::Recipient, text: &str) -> String {
@@ -325,7 +320,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert!(refused(&Identities::default()).contains(IDENTITY_VARIABLE));
-        assert!(refused(&pair().0.and(pair().0)).contains("none of the 2"));
+        assert!(refused(&Identities { keys: [pair().0.keys, pair().0.keys].concat(), unreadable: 0 }).contains("none of the 2"));
     }
 
     #[test]
@@ -360,8 +355,11 @@ config: {apply_storage: \"ENC[age:AA==]\", x: \"a ENC[age:AA==]\"}
     fn identities_come_one_a_line() {
         use age::secrecy::ExposeSecret;
         let key = age::x25519::Identity::generate().to_string();
-        let text = format!("# mine\n\n{}\n", key.expose_secret());
-        assert!(Identities::parse(&text).is_ok_and(|i| !i.is_empty()));
-        assert_eq!(Identities::parse("# x\nAGE-SECRET-KEY-1NO").map(|_| ()), Err(IdentityError(2)));
+        let identities = Identities::new(&[format!("# mine\n\n{}\n", key.expose_secret()), "AGE-SECRET-KEY-1NO".into()]);
+        assert_eq!((identities.keys.len(), identities.unreadable), (1, 1));
+        let (_, recipient) = pair();
+        let text = format!("a: {}\n", seal(&recipient, "x"));
+        let refused = open([&mut read(&text)], &Identities::new(&["nonsense".into()]), &mut Diagnostics::default());
+        assert!(matches!(refused, Err(LoadError::Identity(d)) if d.message.contains("no age identity") && !d.message.contains("nonsense")));
     }
 }

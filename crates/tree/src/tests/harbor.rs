@@ -6,7 +6,7 @@ use csis_values::tree::{Apply, Policy, StorageState};
 
 #[test]
 fn the_example_is_read_without_a_word() {
-    let folder = Folder::open(ROOT).expect("the example");
+    let folder = Folder::new(ROOT);
     let from_folder = load(&folder, &request(), &Identities::default()).expect("loaded");
     assert!(from_folder.diagnostics.0.is_empty(), "{:#?}", told(&from_folder.diagnostics));
     let tree = from_folder.tree.expect("a tree");

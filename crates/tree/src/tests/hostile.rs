@@ -22,7 +22,7 @@ fn encrypted_values_stay_encrypted() {
         ),
         ("groups/groups.yaml", "members: [mira, oskar]", &format!("members: [\"{name}\", oskar]")),
     ]);
-    let identities = Identities::parse(key.to_string().expose_secret()).expect("an identity");
+    let identities = Identities::new(&[key.to_string().expose_secret().to_owned()]);
     let read = load(&memory, &request(), &identities).expect("loaded");
     assert!(read.diagnostics.0.is_empty(), "{:#?}", told(&read.diagnostics));
     assert!(!format!("{read:?}").contains("Secretname"));
@@ -108,7 +108,7 @@ fn links_do_not_lead_out_of_the_tree() {
     let root = dir.path().join("tree");
     copy(std::path::Path::new(super::support::ROOT), &root);
     std::fs::write(dir.path().join("secret"), "storages: []\n").expect("a file");
-    let read = || load(&Folder::open(&root).expect("the root"), &request(), &Identities::default()).expect("loaded");
+    let read = || load(&Folder::new(&root), &request(), &Identities::default()).expect("loaded");
     assert!(read().diagnostics.0.is_empty());
 
     std::os::unix::fs::symlink("../../secret", root.join("storages/out.yaml")).expect("a link");
