@@ -14,7 +14,6 @@ mod groups;
 mod hostnames;
 mod identifiers;
 mod images;
-mod keys;
 mod kinds;
 mod labels;
 mod launched;
@@ -39,9 +38,8 @@ use site::Site;
 pub fn check(tree: &Tree, records: &Records, snapshot: Option<&Snapshot>, _request: &Request) -> Diagnostics {
     let site = Site::new(tree, records);
     let mut found = Diagnostics::default();
-    let families: [fn(&Site<'_>, &mut Diagnostics); 20] = [
+    let families: [fn(&Site<'_>, &mut Diagnostics); 19] = [
         kinds::check,
-        keys::check,
         identifiers::check,
         labels::check,
         executables::check,

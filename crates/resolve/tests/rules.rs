@@ -194,18 +194,6 @@ fn a_base_that_nobody_can_enter_is_refused() {
 }
 
 #[test]
-fn keys_are_public_and_private_ones_are_never_repeated() {
-    let mut tree = harbor();
-    tree.config.admin_public_keys = vec![text("-----BEGIN OPENSSH PRIVATE KEY----- c2VjcmV0")];
-    tree.users.push(User { public_keys: vec![text("ssh-dss AAAA")], ..user("mira", 4001) });
-    let said = errors(&tree, &Records::default());
-    assert_eq!(said.len(), 2, "{said:#?}");
-    assert!(said.iter().any(|s| s.contains("admin_public_keys") && s.contains("private")));
-    assert!(said.iter().any(|s| s.contains("`mira`")));
-    assert!(said.iter().all(|s| !s.contains("c2VjcmV0")));
-}
-
-#[test]
 fn bakes_log_in_as_an_account() {
     refused(
         |t, _| set(t, Class::Runtime, WEST, "ssh_username", &json!("root; id")),
@@ -392,16 +380,7 @@ fn machines_have_hostnames() {
 }
 
 #[test]
-fn a_storage_the_invocation_takes_away_is_not_mounted() {
-    refused(
-        |t, _| {
-            t.storages.remove(0);
-            t.undeclared = vec!["storage:ledger".to_owned()];
-        },
-        "storage-undeclared",
-        &["`ledger`", "`api-1`"],
-    );
-    // Without it the unknown reference was told when the tree was read.
+fn a_mount_of_what_is_not_declared_was_told_as_a_reference() {
     accepted(|t, _| {
         t.storages.remove(0);
     });

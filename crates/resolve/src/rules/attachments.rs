@@ -14,10 +14,7 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     for instance in &site.tree.instances {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for mount in &instance.mounts {
-            let Some(storage) = site.storages.get(mount.storage.value.as_str()) else {
-                unknown(site, instance, mount, found);
-                continue;
-            };
+            let Some(storage) = site.storages.get(mount.storage.value.as_str()) else { continue };
             if !seen.insert(&storage.name.safe) {
                 twice(site, instance, mount, found);
                 continue;
@@ -29,23 +26,6 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
         devices(site, instance, found);
     }
     single(site, found);
-}
-
-/// A storage that the invocation takes away; any other unknown one was reported as a reference.
-fn unknown(site: &Site<'_>, instance: &Instance, mount: &Mount, found: &mut Diagnostics) {
-    let name = mount.storage.value.as_str();
-    let taken = site.tree.undeclared.iter().any(|u| {
-        u.split_once(':')
-            .is_some_and(|(kind, n)| kind.starts_with("storage") && csis_values::name::safe_name(n) == name)
-    });
-    if taken {
-        let what = format!("instance `{}` mounts storage `{name}`, which this invocation undeclares", instance.name);
-        found.push(
-            Diagnostic::error("storage-undeclared", what)
-                .at(&mount.storage.at)
-                .help("take the mount out first, or keep the storage"),
-        );
-    }
 }
 
 fn twice(site: &Site<'_>, instance: &Instance, mount: &Mount, found: &mut Diagnostics) {
