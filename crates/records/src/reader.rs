@@ -10,9 +10,8 @@ use csis_values::records::{
 use csis_values::{Diagnostic, Diagnostics, Place};
 use std::sync::Arc;
 
-/// Reads the records. What could not be read is told; the records hold the rest.
-pub fn read(files: &dyn Files) -> (Records, Diagnostics) {
-    let mut found = Diagnostics::default();
+/// Reads the records. What cannot be read is an error among `found`; the records hold the rest.
+pub fn read(files: &dyn Files, found: &mut Diagnostics) -> Records {
     let mut records = Records::default();
     let readers: [(&str, fn(&Node, &mut Shapes<'_>, &mut Records)); 9] = [
         ("storage-state.yaml", storages),
@@ -26,14 +25,14 @@ pub fn read(files: &dyn Files) -> (Records, Diagnostics) {
         ("image-tests.yaml", image_tests),
     ];
     for (name, reader) in readers {
-        document(files, name, &mut found, |node, shapes| reader(node, shapes, &mut records));
+        document(files, name, found, |node, shapes| reader(node, shapes, &mut records));
     }
-    document(files, "vendor-images.yaml", &mut found, |node, shapes| {
+    document(files, "vendor-images.yaml", found, |node, shapes| {
         let images = shapes.text_map(node.get("images"), "images");
         records.vendor_images = images.into_iter().map(|(key, id)| (key.to_owned(), id)).collect();
     });
-    records.aliases = aliases(files, &mut found);
-    (records, found)
+    records.aliases = aliases(files, found);
+    records
 }
 
 fn bytes(files: &dyn Files, name: &str, found: &mut Diagnostics) -> Option<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! Records as they stand in a tree's history are read as they are; what cannot be trusted is refused with its place.
 
-use csis_records::{Folder, read};
+use csis_records::{Files, Folder, read};
 use csis_values::records::Records;
 use csis_values::{Diagnostics, Severity};
 use std::collections::BTreeMap;
@@ -8,7 +8,12 @@ use std::collections::BTreeMap;
 fn files(files: &[(&str, &str)]) -> (Records, Diagnostics) {
     let files: BTreeMap<String, Vec<u8>> =
         files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
-    read(&files)
+    judge(&files)
+}
+
+fn judge(files: &dyn Files) -> (Records, Diagnostics) {
+    let mut found = Diagnostics::default();
+    (read(files, &mut found), found)
 }
 
 /// Read without a finding.
@@ -163,7 +168,7 @@ fn what_cannot_be_read_is_no_empty_record() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::create_dir(folder.path().join("pins.yaml")).expect("a folder in the way");
     std::fs::write(folder.path().join("aliases.txt"), b"\xff\xfe").expect("a file");
-    let (_, found) = read(&Folder(folder.path().to_owned()));
+    let (_, found) = judge(&Folder(folder.path().to_owned()));
     let said: Vec<_> = found.iter().map(|d| d.message.as_str()).collect();
     assert!(said[0].contains("`meta-state/pins.yaml` cannot be read: it is not a file"), "{said:?}");
     assert!(said[1].contains("`meta-state/aliases.txt` is not UTF-8"), "{said:?}");
@@ -171,6 +176,25 @@ fn what_cannot_be_read_is_no_empty_record() {
 
 #[test]
 fn a_folder_that_does_not_exist_is_no_records() {
-    let (records, found) = read(&Folder("nowhere/at/all".into()));
+    let (records, found) = judge(&Folder("nowhere/at/all".into()));
     assert_eq!((records, found.0), (Records::default(), Vec::new()));
+}
+
+#[test]
+fn the_standing_records_of_harbor_are_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/harbor-standing/meta-state");
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("the standing records") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        // Fingerprints stand as marks that are filled when the records are laid.
+        let laid: Vec<&str> = text.lines().filter(|line| !line.contains(": {") || line.ends_with("{}")).collect();
+        files.insert(path.file_name().expect("a name").to_string_lossy().into_owned(), laid.join("\n").into_bytes());
+    }
+    let (records, found) = judge(&files);
+    assert_eq!(found.0, []);
+    assert!(records.launches.values().any(|launch| launch.launched));
+    assert!(records.storages.values().all(|storage| storage.is_live() && storage.builder.is_some()));
+    assert!(records.pins.instances.values().all(|build| records.build(build).is_some()));
+    assert!(!records.locations.is_empty());
 }
