@@ -380,7 +380,16 @@ fn machines_have_hostnames() {
 }
 
 #[test]
-fn a_mount_of_what_is_not_declared_was_told_as_a_reference() {
+fn a_storage_the_invocation_takes_away_is_not_mounted() {
+    refused(
+        |t, _| {
+            t.storages.remove(0);
+            t.undeclared = vec!["storage:ledger".to_owned()];
+        },
+        "storage-undeclared",
+        &["`ledger`", "`api-1`"],
+    );
+    // Any other unknown storage was told as a reference when the tree was read.
     accepted(|t, _| {
         t.storages.remove(0);
     });

@@ -3,6 +3,7 @@
 use super::site::Site;
 use super::words::list;
 use csis_kinds::registry;
+use csis_values::name::safe_name;
 use csis_values::tree::{Builder, Instance, Mount, Storage};
 use csis_values::{Class, Diagnostic, Diagnostics};
 use std::collections::BTreeSet;
@@ -14,7 +15,10 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     for instance in &site.tree.instances {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for mount in &instance.mounts {
-            let Some(storage) = site.storages.get(mount.storage.value.as_str()) else { continue };
+            let Some(storage) = site.storages.get(mount.storage.value.as_str()) else {
+                undeclared(site, instance, mount, found);
+                continue;
+            };
             if !seen.insert(&storage.name.safe) {
                 twice(site, instance, mount, found);
                 continue;
@@ -26,6 +30,17 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
         devices(site, instance, found);
     }
     single(site, found);
+}
+
+/// What the invocation takes away is told here; any other unknown storage was told when the reference was read.
+fn undeclared(site: &Site<'_>, instance: &Instance, mount: &Mount, found: &mut Diagnostics) {
+    let name = safe_name(&mount.storage);
+    let label = format!("{}:{name}", Class::Storage.noun());
+    if site.tree.undeclared.contains(&label) {
+        let what = format!("instance `{}` mounts storage `{name}`, which this invocation undeclares", instance.name);
+        let help = "take the mount out first, or keep the storage";
+        found.push(Diagnostic::error("storage-undeclared", what).at(&mount.storage.at).help(help));
+    }
 }
 
 fn twice(site: &Site<'_>, instance: &Instance, mount: &Mount, found: &mut Diagnostics) {
