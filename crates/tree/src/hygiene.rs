@@ -37,7 +37,9 @@ pub(crate) fn check_names(node: &Node, found: &mut Diagnostics) {
                 match entry.key.as_str() {
                     "name" => check_name(&entry.value, "a name", found),
                     "aliases" => {
-                        entry.value.list().unwrap_or_default().iter().for_each(|a| check_name(a, "an alias", found))
+                        for alias in entry.value.list().unwrap_or_default() {
+                            check_name(alias, "an alias", found);
+                        }
                     }
                     _ => {}
                 }

@@ -6,6 +6,8 @@
 //!
 //! **Invariant:** no network, no process, no clock, no environment. What varies from run to run comes in the [`Request`].
 
+// Both arms of a choice read better side by side.
+#![allow(clippy::single_match_else)]
 #![cfg_attr(test, allow(clippy::expect_used, clippy::unwrap_used, clippy::panic))]
 
 mod arena;

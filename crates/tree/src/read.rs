@@ -410,3 +410,7 @@ fn example(field: &Field) -> String {
         Shape::Free => String::new(),
     }
 }
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

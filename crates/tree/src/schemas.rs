@@ -22,7 +22,8 @@ fn config() -> Value {
     for flag in ["apply_identity", "apply_storage", "apply_instances"] {
         let doc = config["properties"][flag]["description"].clone();
         let names = json!({ "type": "array", "items": { "type": "string" } });
-        config["properties"][flag] = json!({ "anyOf": [{ "type": "boolean" }, { "type": "string" }, names], "description": doc });
+        config["properties"][flag] =
+            json!({ "anyOf": [{ "type": "boolean" }, { "type": "string" }, names], "description": doc });
     }
     config
 }
@@ -41,13 +42,15 @@ fn cfg() -> Value {
 }
 
 fn file(classes: &[Class]) -> Value {
-    let lists: Map<String, Value> = classes.iter().map(|class| (class.key().to_owned(), schema::list(*class))).collect();
+    let lists: Map<String, Value> =
+        classes.iter().map(|class| (class.key().to_owned(), schema::list(*class))).collect();
     json!({ "type": "object", "properties": lists, "patternProperties": { r"^(x-|\.)": {} }, "additionalProperties": false })
 }
 
 fn overlay() -> Value {
     let entries = json!({ "type": "array", "items": { "type": "object", "required": ["name"] } });
-    let mut lists: Map<String, Value> = Class::COLLECTIONS.iter().map(|class| (class.key().to_owned(), entries.clone())).collect();
+    let mut lists: Map<String, Value> =
+        Class::COLLECTIONS.iter().map(|class| (class.key().to_owned(), entries.clone())).collect();
     lists.insert("config".into(), config());
     lists.insert("base_images".into(), json!({}));
     json!({ "type": "object", "properties": lists, "additionalProperties": false })

@@ -266,7 +266,7 @@ impl Opening<'_> {
             }
             Ok(Err(_)) => self.found.push(refuse("it holds something else than text")),
             Err(age::DecryptError::NoMatchingKeys | age::DecryptError::KeyDecryptionFailed) => {
-                self.closed.push(at.clone())
+                self.closed.push(at.clone());
             }
             Err(_) => self.found.push(refuse("it is no age file, or was cut or changed")),
         }
@@ -320,7 +320,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert!(refused(&Identities::default()).contains(IDENTITY_VARIABLE));
-        assert!(refused(&Identities { keys: [pair().0.keys, pair().0.keys].concat(), unreadable: 0 }).contains("none of the 2"));
+        assert!(
+            refused(&Identities { keys: [pair().0.keys, pair().0.keys].concat(), unreadable: 0 })
+                .contains("none of the 2")
+        );
     }
 
     #[test]
@@ -355,11 +358,14 @@ config: {apply_storage: \"ENC[age:AA==]\", x: \"a ENC[age:AA==]\"}
     fn identities_come_one_a_line() {
         use age::secrecy::ExposeSecret;
         let key = age::x25519::Identity::generate().to_string();
-        let identities = Identities::new(&[format!("# mine\n\n{}\n", key.expose_secret()), "AGE-SECRET-KEY-1NO".into()]);
+        let identities =
+            Identities::new(&[format!("# mine\n\n{}\n", key.expose_secret()), "AGE-SECRET-KEY-1NO".into()]);
         assert_eq!((identities.keys.len(), identities.unreadable), (1, 1));
         let (_, recipient) = pair();
         let text = format!("a: {}\n", seal(&recipient, "x"));
         let refused = open([&mut read(&text)], &Identities::new(&["nonsense".into()]), &mut Diagnostics::default());
-        assert!(matches!(refused, Err(LoadError::Identity(d)) if d.message.contains("no age identity") && !d.message.contains("nonsense")));
+        assert!(
+            matches!(refused, Err(LoadError::Identity(d)) if d.message.contains("no age identity") && !d.message.contains("nonsense"))
+        );
     }
 }

@@ -6,11 +6,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     if word.len() > 80 {
         return None;
     }
-    let near = known
-        .into_iter()
-        .take(2000)
-        .filter(|k| k.len() <= 80)
-        .map(|k| (strsim::damerau_levenshtein(&word.to_lowercase(), k), k));
+    let lower = word.to_lowercase();
+    let known = known.into_iter().take(2000).filter(|k| k.len() <= 80);
+    let near = known.map(|k| (strsim::damerau_levenshtein(&lower, &k.to_lowercase()), k));
     let (distance, best) = near.min()?;
     let length = word.chars().count();
     (distance <= if length <= 4 { 1 } else { 2.max(length / 3) }).then_some(best)

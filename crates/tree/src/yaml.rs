@@ -3,6 +3,8 @@
 //! The parser is driven by events and keeps its own stack, so no nesting can exhaust the machine's. Three budgets bound what a file may cost: its size, its
 //! depth, and the number of values it yields once aliases and merge keys are expanded.
 
+#![allow(clippy::unnecessary_box_returns)] // what a result carries is boxed where it is made
+
 use crate::scalar;
 use csis_values::node::Entry;
 use csis_values::{Diagnostic, Diagnostics, Node, Place, Value};
@@ -79,7 +81,7 @@ fn mebibytes(bytes: usize) -> f64 {
 
 /// The position after some bytes of a file.
 fn place_of(file: &Arc<str>, before: &[u8]) -> Place {
-    let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+    let line = before.split(|b| *b == b'\n').count();
     let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
     Place::new(file.clone(), narrow(line), narrow(column))
@@ -171,11 +173,11 @@ impl<'a> Builder<'a> {
                 Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag.as_deref(), at)?,
                 Event::Alias(anchor) => self.alias(anchor, &at)?,
                 Event::SequenceStart(anchor, tag) => {
-                    self.known_tag(tag.as_deref(), &["seq"], &at)?;
+                    Self::known_tag(tag.as_deref(), &["seq"], &at)?;
                     self.open(Frame::List { items: Vec::new(), at, anchor })?;
                 }
                 Event::MappingStart(anchor, tag) => {
-                    self.known_tag(tag.as_deref(), &["map"], &at)?;
+                    Self::known_tag(tag.as_deref(), &["map"], &at)?;
                     self.open(Frame::Map { map: Mapping::default(), at, anchor })?;
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close()?,
@@ -205,7 +207,7 @@ impl<'a> Builder<'a> {
         refuse("yaml-syntax", &at, format!("this is not YAML: {}", error.info()), help)
     }
 
-    fn known_tag(&self, tag: Option<&Tag>, known: &[&str], at: &Place) -> Refused<()> {
+    fn known_tag(tag: Option<&Tag>, known: &[&str], at: &Place) -> Refused<()> {
         match tag {
             Some(tag) if tag.handle == "tag:yaml.org,2002:" && known.contains(&tag.suffix.as_str()) => Ok(()),
             Some(tag) if tag.handle.is_empty() && tag.suffix == "!" => Ok(()),
@@ -227,7 +229,7 @@ impl<'a> Builder<'a> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, anchor: usize, tag: Option<&Tag>, at: Place) -> Refused<()> {
-        self.known_tag(tag, &["str", "int", "float", "bool", "null"], &at)?;
+        Self::known_tag(tag, &["str", "int", "float", "bool", "null"], &at)?;
         if let Some(Frame::Map { map, .. }) = self.stack.last_mut()
             && map.pending.is_none()
         {
@@ -306,7 +308,7 @@ impl<'a> Builder<'a> {
         match self.stack.pop() {
             Some(Frame::List { items, at, anchor }) => self.add(Node::new(Value::List(items), at), anchor),
             Some(Frame::Map { map, at, anchor }) => {
-                let entries = self.merged(map)?;
+                let entries = Self::merged(map)?;
                 self.add(Node::new(Value::Map(entries), at), anchor)
             }
             None => Ok(()),
@@ -343,7 +345,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The entries with what `<<` brings in: own keys win, then earlier mappings.
-    fn merged(&mut self, mut map: Mapping) -> Refused<Vec<Entry>> {
+    fn merged(mut map: Mapping) -> Refused<Vec<Entry>> {
         for merge in std::mem::take(&mut map.merges) {
             let at = merge.at.clone();
             let wrong = || {
