@@ -203,7 +203,7 @@ fn diagnostic(finding: &Finding) -> Diagnostic {
     };
     let mut diagnostic = Diagnostic::new(severity, "gate", plain(&message)).help(plain(&finding.remedy));
     diagnostic.code = finding.rule.clone().into();
-    diagnostic.at = finding.at.clone();
+    diagnostic.at.clone_from(&finding.at);
     diagnostic
 }
 
