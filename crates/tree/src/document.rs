@@ -6,6 +6,7 @@ use crate::words::{list, nearest, quote};
 use crate::{hygiene, secrets, yaml};
 use csis_values::node::Entry;
 use csis_values::{Class, Diagnostic, Diagnostics, Node, Place, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Top-level keys that are not lists of entries.
@@ -209,8 +210,9 @@ fn merge_config(document: &mut Document, entry: Entry, found: &mut Diagnostics) 
     let Some(Node { value: Value::Map(known), .. }) = document.get_mut("config") else {
         return document.entries.push(Entry { value: Node::new(Value::Map(more), entry.value.at), ..entry });
     };
+    let index: HashMap<String, usize> = known.iter().enumerate().map(|(at, e)| (e.key.clone(), at)).collect();
     for new in more {
-        match known.iter().find(|e| e.key == new.key) {
+        match index.get(&new.key).and_then(|at| known.get(*at)) {
             Some(first) => {
                 let message = format!(
                     "the `config:` key {} is set in two files, {} and {}",

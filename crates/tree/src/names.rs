@@ -4,6 +4,8 @@ use crate::words::{list, nearest, quote};
 use csis_values::name::{is_reserved, safe_name};
 use csis_values::{Class, Diagnostic, Diagnostics, Name, Node, Place, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The name of an entry as written; numbers by their source text.
 pub(crate) fn written(entry: &Node) -> Option<(&str, &Place)> {
@@ -98,7 +100,11 @@ pub(crate) struct Names {
     pub partial: BTreeSet<Class>,
     /// Entries that this invocation takes away.
     pub undeclared: BTreeMap<(Class, String), String>,
+    suggested: AtomicUsize,
 }
+
+/// After so many suggestions a tree gets none: looking for near words costs more than all else, and nobody reads that many.
+const SUGGESTIONS: usize = 300;
 
 #[derive(Default)]
 struct ClassNames {
@@ -106,6 +112,8 @@ struct ClassNames {
     by: HashMap<String, usize>,
     declared: Vec<Name>,
     defaults: Vec<usize>,
+    /// The declared names in words, made once.
+    shown: OnceLock<String>,
 }
 
 impl Names {
@@ -186,6 +194,22 @@ impl Names {
         self.class(class).into_iter().flat_map(|names| &names.declared)
     }
 
+    /// The nearest known word, as long as suggestions are given.
+    pub fn nearest<'a>(&self, word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+        let given = self.suggested.fetch_add(1, Ordering::Relaxed) < SUGGESTIONS;
+        if given { nearest(word, known) } else { None }
+    }
+
+    /// Whether suggestions are still given: known words need not be gathered when none is.
+    pub fn suggests(&self) -> bool {
+        self.suggested.load(Ordering::Relaxed) < SUGGESTIONS
+    }
+
+    fn shown(&self, class: Class) -> &str {
+        let shown = |names: &ClassNames| list(names.declared.iter().map(|n| n.written.as_str()));
+        self.class(class).map_or("none", |names| names.shown.get_or_init(|| shown(names)))
+    }
+
     /// The canonical name of what a reference names.
     pub fn canonical(&self, class: Class, text: &str) -> Option<&str> {
         self.name(class, self.find(class, text).ok()?).map(|name| name.safe.as_str())
@@ -216,7 +240,7 @@ impl Names {
             Lost::NoDefault => (
                 format!(
                     "{what}: `{field}` asks for the default {noun}, and there is not exactly one (declared: {})",
-                    list(declared())
+                    self.shown(class)
                 ),
                 "name one, or set `is_default: true` on one of them".to_owned(),
             ),
@@ -224,7 +248,7 @@ impl Names {
                 format!(
                     "{what}: `{field}` is {}, and that word names nothing (declared {noun}s: {})",
                     quote(text),
-                    list(declared())
+                    self.shown(class)
                 ),
                 "name a declared one, or leave the key out".to_owned(),
             ),
@@ -232,9 +256,9 @@ impl Names {
                 format!(
                     "{what}: `{field}` names the {noun} {}, which is not declared (declared: {})",
                     quote(text),
-                    list(declared())
+                    self.shown(class)
                 ),
-                nearest(text, declared()).map_or_else(
+                self.nearest(text, declared()).map_or_else(
                     || format!("declare it under `{}:`, or name a declared one", class.key()),
                     |near| format!("write `{near}`"),
                 ),

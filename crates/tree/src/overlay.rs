@@ -256,8 +256,9 @@ impl Overlays<'_> {
 
 /// Sets the given keys, keeps the others.
 fn update(known: &mut Vec<Entry>, more: Vec<Entry>) {
+    let index: HashMap<String, usize> = known.iter().enumerate().map(|(at, e)| (e.key.clone(), at)).collect();
     for new in more {
-        match known.iter_mut().find(|e| e.key == new.key) {
+        match index.get(&new.key).and_then(|at| known.get_mut(*at)) {
             Some(old) => *old = new,
             None => known.push(new),
         }

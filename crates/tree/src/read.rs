@@ -6,7 +6,7 @@ use crate::arena::Table;
 use crate::hygiene::REMOVED;
 use crate::names::Names;
 use crate::secrets::is_marker;
-use crate::words::{list, nearest, quote};
+use crate::words::{list, quote};
 use csis_values::fields::{Field, Fields, Shape};
 use csis_values::name::is_reserved;
 use csis_values::node::Entry;
@@ -95,7 +95,7 @@ impl Reader<'_> {
             return self.found.push(Diagnostic::error("refused-key", message).at(&entry.at).help(*advice));
         }
         let names = || table.fields().map(|f| f.name);
-        let help = match nearest(&entry.key, names()) {
+        let help = match self.names.nearest(&entry.key, names()) {
             Some(near) => format!("write `{near}`"),
             None => format!("remove it; the fields are {}", list(names())),
         };
@@ -254,7 +254,7 @@ impl Reader<'_> {
         {
             return Some(Value::Text(text.clone()));
         }
-        let near = node.text().and_then(|text| nearest(text, words.iter().copied()));
+        let near = node.text().and_then(|text| self.names.nearest(text, words.iter().copied()));
         let help = near.map_or_else(|| "write one of them".to_owned(), |near| format!("write `{near}`"));
         self.wrong(site, node, &format!("one of {}", list(words.iter().copied())), help)
     }

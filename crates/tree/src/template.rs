@@ -7,7 +7,7 @@ use crate::arena::{Arena, Body, Id, Templated};
 use crate::clock::strftime;
 use crate::names::Names;
 use crate::things::Thing;
-use crate::words::{nearest, quote};
+use crate::words::quote;
 use csis_values::node::Entry;
 use csis_values::{Diagnostic, Diagnostics, Node, Place, Value};
 use minijinja::syntax::SyntaxConfig;
@@ -76,7 +76,9 @@ struct Frame {
 /// The last name that was looked for in vain.
 pub(crate) struct Missing {
     pub path: String,
-    pub near: Option<String>,
+    /// Where it was looked for, and as what.
+    pub within: Thing,
+    pub key: String,
 }
 
 /// The text could not be made; why was reported.
@@ -235,9 +237,9 @@ impl Evaluator {
         state.given.get(&entry)?.iter().find(|(k, _)| *k == key).map(|(_, text)| text.clone())
     }
 
-    pub fn missed(&self, path: String, near: Option<String>) {
+    pub fn missed(&self, missing: Missing) {
         if let Some(frame) = self.state().frames.last_mut() {
-            frame.missing = Some(Missing { path, near });
+            frame.missing = Some(missing);
         }
     }
 
@@ -318,7 +320,7 @@ fn refusal(error: &Error, frame: &Frame, at: &Place, source: &str) -> Diagnostic
     match (error.kind(), &frame.missing) {
         (ErrorKind::UndefinedError, Some(missing)) => {
             let message = format!("the template reads {}, which is not set here", quote(&missing.path));
-            let help = match &missing.near {
+            let help = match missing.within.near(&missing.key) {
                 Some(near) => format!("write `{near}`"),
                 None if missing.path.starts_with("ENV.") => {
                     "let templates read the variable: list it under `config.template_env`, and set it; or give a fallback with `| default(…)`".to_owned()
@@ -347,11 +349,4 @@ fn refusal(error: &Error, frame: &Frame, at: &Place, source: &str) -> Diagnostic
                 .help("mend the template")
         }
     }
-}
-
-/// The known key that is nearest to a missing one, as a path.
-pub(crate) fn near_path<'a>(label: &str, key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    nearest(key, known)
-        .filter(|near| *near != key)
-        .map(|near| if label.is_empty() { near.to_owned() } else { format!("{label}.{near}") })
 }

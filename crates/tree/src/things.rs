@@ -2,7 +2,7 @@
 
 use crate::arena::{Body, EntryKey, Id, Table};
 use crate::scalar;
-use crate::template::{Evaluator, Failed, near_path};
+use crate::template::{Evaluator, Failed, Missing};
 use csis_values::fields::{Field, Shape};
 use csis_values::name::safe_name;
 use csis_values::{Class, Value as Scalar};
@@ -245,6 +245,13 @@ impl Thing {
         self.value(id, key, false)
     }
 
+    /// The known key that is nearest to a missing one, as a path.
+    pub fn near(&self, key: &str) -> Option<String> {
+        let keys = if self.eval.names.suggests() { self.keys() } else { Vec::new() };
+        let near = self.eval.names.nearest(key, keys.iter().map(String::as_str)).filter(|near| *near != key)?;
+        Some(self.path(near))
+    }
+
     fn keys(&self) -> Vec<String> {
         let arena = &self.eval.arena;
         let own = |id: Id| arena.map(id).into_iter().flat_map(|m| &m.children).map(|c| c.key.clone());
@@ -311,10 +318,21 @@ impl Object for Thing {
         }
         let value = self.lookup(key);
         if value.is_none() {
-            let keys = self.keys();
-            self.eval.missed(self.path(key), near_path(&self.label, key, keys.iter().map(String::as_str)));
+            let within = Thing { eval: self.eval.clone(), label: self.label.clone(), what: self.what };
+            self.eval.missed(Missing { path: self.path(key), within, key: key.to_owned() });
         }
         value
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        let arena = &self.eval.arena;
+        let length = |id: Id| arena.map(id).map_or(0, |map| map.children.len());
+        match self.what {
+            What::Node(id) => Some(self.list().map_or_else(|| length(id), <[Id]>::len)),
+            What::Config(_) => arena.get(arena.document, "config").map(length),
+            What::Empty => Some(0),
+            _ => None,
+        }
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

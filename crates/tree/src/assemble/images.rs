@@ -8,6 +8,7 @@ use csis_values::fields::Fields;
 use csis_values::name::{is_reserved, safe_name};
 use csis_values::tree::{Image, ImageRuntime, Modification};
 use csis_values::{Class, Diagnostic, Name, Node, Spanned, Value};
+use std::collections::HashMap;
 
 impl Assembler<'_> {
     pub fn images(&mut self) -> Vec<Image> {
@@ -77,6 +78,7 @@ impl Assembler<'_> {
         let written =
             entry.node.get("runtimes").and_then(Node::list).unwrap_or_default().iter().filter(|n| n.map().is_some());
         let mut runtimes: Vec<ImageRuntime> = Vec::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
         for (fields, node) in entry.fields.objects("runtimes").into_iter().zip(written) {
             let image_builder =
                 fields.spanned("image_builder").unwrap_or_else(|| Spanned::new(String::new(), fields.at.clone()));
@@ -86,10 +88,9 @@ impl Assembler<'_> {
                 .map(|n| n.written.clone())
                 .unwrap_or_default();
             let text = node.get("image_builder").and_then(Node::text).filter(|t| !is_reserved(t));
-            if let Some(first) = runtimes
-                .iter()
-                .find(|r| r.image_builder.value == image_builder.value && !image_builder.value.is_empty())
-            {
+            let named = !image_builder.value.is_empty();
+            let before = if named { seen.insert(image_builder.value.clone(), runtimes.len()) } else { None };
+            if let Some(first) = before.and_then(|at| runtimes.get(at)) {
                 let message = format!(
                     "{} has two `runtimes` entries for the image builder {}",
                     entry.what,
@@ -167,6 +168,7 @@ impl Assembler<'_> {
         };
         let builders = self.entries.get(&Class::ModBuilder).map_or(&[] as &[Node], Vec::as_slice);
         let mut modifications: Vec<Modification> = Vec::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
         for (number, item) in items.iter().enumerate() {
             if item.map().is_none() {
                 let message =
@@ -200,7 +202,8 @@ impl Assembler<'_> {
             }
             let mut reader = Reader { names: &self.eval.names, broken: &self.broken, found: &mut self.found };
             let fields = reader.entry(&what, &item, table, &[]);
-            if let Some(first) = modifications.iter().find(|m| m.name.safe == name.safe && named.is_some()) {
+            let before = if named.is_some() { seen.insert(name.safe.clone(), modifications.len()) } else { None };
+            if let Some(first) = before.and_then(|at| modifications.get(at)) {
                 let message = format!("{} has two modifications called {}", entry.what, quote(&name.written));
                 self.found.push(
                     Diagnostic::error("duplicate-name", message)

@@ -186,3 +186,28 @@ fn reading_grows_with_the_tree_and_no_faster() {
     let (small, big) = (time(25), time(100));
     assert!(big < small * 12, "{small:?} {big:?}");
 }
+
+#[test]
+fn many_faults_cost_no_more_than_many_lines() {
+    let many = |line: &dyn Fn(usize) -> String| (0..8000).map(line).collect::<String>();
+    let started = Instant::now();
+    let mut memory = harbor();
+    memory.insert(
+        "groups/more.yaml",
+        format!("groups:\n{}", many(&|i| format!("- {{name: g{i}, gid: {}}}\n", 10_000 + i))),
+        0o644,
+    );
+    memory.insert(
+        "storages/more.yaml",
+        format!(
+            "storages:\n{}",
+            many(&|i| format!("- {{name: s{i}, groups: [h{i}], nome: 1, tags: {{a: \"{{{{ config.k{i}x }}}}\"}}}}\n"))
+        ),
+        0o644,
+    );
+    memory.insert("cfg/y.yml", format!("config:\n{}", many(&|i| format!("  k{i}: 1\n"))), 0o644);
+    memory.insert("cfg/z.yml", format!("config:\n{}", many(&|i| format!("  k{i}: 1\n"))), 0o644);
+    let found = loaded(&memory).diagnostics;
+    assert!(found.0.len() > 30_000, "{}", found.0.len());
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
