@@ -403,6 +403,13 @@ impl RuntimeKind for Aws {
         runtime.fields.object("credentials")?.text("profile_name").filter(|p| !p.trim().is_empty()).map(str::to_owned)
     }
 
+    fn instance_profiles(&self, runtime: &Builder) -> Vec<String> {
+        ["session_instance_profile", "iam_instance_profile"]
+            .iter()
+            .filter_map(|key| runtime.fields.text(key).map(str::to_owned))
+            .collect()
+    }
+
     fn account(&self, runtime: &Builder) -> Option<String> {
         runtime.fields.text("account_id").map(str::to_owned)
     }

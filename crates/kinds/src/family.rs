@@ -77,6 +77,11 @@ pub trait RuntimeKind: Kind {
     /// The cloud profile it names.
     fn profile(&self, runtime: &Builder) -> Option<String>;
 
+    /// The instance profiles that machines on it may wear.
+    fn instance_profiles(&self, _runtime: &Builder) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The account it must be, when declared.
     fn account(&self, runtime: &Builder) -> Option<String>;
 

@@ -8,6 +8,7 @@ use crate::family::RootSite;
 use crate::registry;
 use csis_values::Class;
 use csis_values::fields::Fields;
+use csis_values::intent::{Content, Root};
 use csis_values::tree::{Builder, Tree};
 use hcl::structure::Structure;
 use hcl::{Block, Body, Expression};
@@ -45,8 +46,24 @@ fn backend(site: &RootSite<'_>) -> Option<&'static str> {
 }
 
 fn required_providers(site: &RootSite<'_>) -> Vec<Structure> {
+    required(site.builder, site.runtime).into_iter().map(Requirement::into_attribute).collect()
+}
+
+/// The sources of the providers that a root requires, e.g. `hashicorp/aws`.
+pub fn provider_sources(tree: &Tree, root: &Root) -> Vec<String> {
+    let class = match root.content {
+        Content::Storages { .. } => Class::StorageBuilder,
+        Content::Instances { .. } => Class::InstanceBuilder,
+    };
+    let builder = tree.builder(class, &root.builder.safe);
+    let runtime = root.runtime.as_deref().and_then(|name| tree.builder(Class::Runtime, name));
+    let Some((builder, runtime)) = builder.zip(runtime) else { return Vec::new() };
+    required(builder, runtime).into_iter().map(|requirement| requirement.source).collect()
+}
+
+fn required(builder: &Builder, runtime: &Builder) -> Vec<Requirement> {
     let mut wanted: Vec<Requirement> = Vec::new();
-    for plugin in site.builder.fields.objects("required_plugins") {
+    for plugin in builder.fields.objects("required_plugins") {
         let Some(name) = plugin.text("name") else { continue };
         let source = plugin.text("source").map_or_else(|| format!("hashicorp/{name}"), str::to_owned);
         let at = wanted.iter().position(|r| r.name == name).unwrap_or_else(|| {
@@ -58,12 +75,12 @@ fn required_providers(site: &RootSite<'_>) -> Vec<Structure> {
         }
     }
     if wanted.is_empty()
-        && let Some(kind) = registry::runtime(site.runtime)
+        && let Some(kind) = registry::runtime(runtime)
     {
-        let (name, _) = kind.provider(site.runtime);
+        let (name, _) = kind.provider(runtime);
         wanted.push(Requirement { name: name.into(), source: kind.provider_source().into(), versions: Vec::new() });
     }
-    wanted.into_iter().map(Requirement::into_attribute).collect()
+    wanted
 }
 
 struct Requirement {

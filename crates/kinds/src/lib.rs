@@ -9,6 +9,7 @@ mod aws;
 mod bash_remote;
 mod common;
 mod debian;
+pub mod docs;
 pub mod family;
 mod fedora;
 pub mod head;
