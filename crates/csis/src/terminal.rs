@@ -37,6 +37,13 @@ impl Terminal {
         }
     }
 
+    /// How a report is laid out on stdout.
+    pub fn text_options(&self) -> csis_report::TextOptions {
+        let stdout = std::io::stdout();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        csis_report::TextOptions { colour: stdout.is_terminal() && !plain, width: width(), ..csis_report::TextOptions::default() }
+    }
+
     /// Writes what a command said and gives its exit code.
     pub fn finish(&self, outcome: &Outcome) -> u8 {
         match self.log {
@@ -60,4 +67,9 @@ impl csis_engine::Progress for Terminal {
             Log::Json => self.stderr(&(serde_json::json!({ "severity": "progress", "root": root, "message": what }).to_string() + "\n")),
         }
     }
+}
+
+/// The terminal's width where it says one, else a width that reads well.
+fn width() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| (40..=400).contains(c)).unwrap_or(120)
 }

@@ -1,8 +1,9 @@
 //! What a change of the tree does to the emission: the difference between the emission of its base and of its head, both made in memory.
 
 use csis_values::emission::Emission;
-use csis_values::intent::Intent;
+use csis_values::intent::{Intent, Root};
 use csis_values::report::{FileChange, FileChangeKind};
+use csis_values::sanction::Allowed;
 use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,12 +47,7 @@ pub fn concerned(effect: &[FileChange], base: &Intent, head: &Intent) -> BTreeSe
     let mut concerned: BTreeSet<String> = effect.iter().filter_map(|f| f.root.clone()).collect();
     let before: BTreeMap<&str, _> = base.roots.iter().map(|r| (r.id.as_str(), r)).collect();
     for root in &head.roots {
-        let same = before.get(root.id.as_str()).is_some_and(|b| {
-            b.sanctions == root.sanctions
-                && b.actions == root.actions
-                && b.replace == root.replace
-                && b.applies.applies == root.applies.applies
-        });
+        let same = before.get(root.id.as_str()).is_some_and(|b| allowances(b) == allowances(root));
         if !same {
             concerned.insert(root.id.clone());
         }
@@ -63,6 +59,15 @@ pub fn concerned(effect: &[FileChange], base: &Intent, head: &Intent) -> BTreeSe
         }
     }
     concerned
+}
+
+/// What a root may do beyond its files. Places are left out: a declaration that moves in its file asks for nothing new.
+fn allowances(root: &Root) -> (Vec<(&str, Option<&str>, Allowed, &str, &str)>, Vec<(&str, &str)>, &[String], bool) {
+    let sanctions = root.sanctions.iter().map(|s| {
+        (s.address.as_str(), s.deposed.as_deref(), s.action, s.because.operation.as_str(), s.because.name.as_str())
+    });
+    let actions = root.actions.iter().map(|a| (a.action.as_str(), a.object.as_str()));
+    (sanctions.collect(), actions.collect(), &root.replace, root.applies.applies)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ pub mod gate_plan;
 pub mod generate;
 pub mod git;
 pub mod invocation;
+mod settings;
+mod judging;
 pub mod materialize;
 pub mod modules;
 pub mod outcome;

@@ -1,0 +1,111 @@
+//! From arguments to the flow of each command.
+
+use crate::arguments::{ApplyCheckArguments, Arguments, Command, Format, GatePlanArguments, Global, ReportArguments};
+use crate::terminal::Terminal;
+use csis_flow::apply_check::ApplyCheckArgs;
+use csis_flow::gate_plan::GatePlanArgs;
+use csis_flow::{Exit, Invocation, Outcome, apply_check, doctor, gate_plan, generate, materialize, modules, plan, preview, schema, validate};
+use csis_values::Diagnostic;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
+    let invocation = invocation(&arguments.global);
+    match arguments.command {
+        Command::Validate => validate::run(&invocation),
+        Command::Generate { lifecycles } => generate::run(&invocation, &lifecycles),
+        Command::Plan { lifecycles, report } => {
+            let outcome = block_on(plan::run(&invocation, &lifecycles, &report.fail_on, terminal.clone()));
+            render(outcome, &report, terminal)
+        }
+        Command::Preview { base, report } => {
+            let outcome = block_on(preview::run(&invocation, base.as_deref(), &report.fail_on, terminal.clone()));
+            render(outcome, &report, terminal)
+        }
+        Command::GatePlan(arguments) => gate_plan::run(&invocation, &gate(arguments)),
+        Command::ApplyCheck(arguments) => apply_check::run(&invocation, &check(arguments)),
+        Command::Materialize { source } => materialize::run(&invocation, &source),
+        Command::Doctor => block_on(doctor::run(&invocation)),
+        Command::Schema { name } => schema::run(name.as_deref()),
+        Command::InitConfig { destination, force } => modules::run(&invocation, &destination, force),
+        Command::Unmount { .. } => later("unmount"),
+        Command::Verify { .. } => later("verify"),
+    }
+}
+
+fn invocation(global: &Global) -> Invocation {
+    Invocation {
+        root: global.root.clone(),
+        offline: global.offline,
+        snapshot: global.snapshot.clone(),
+        overlays: global.overlay.clone(),
+        undeclare: global.undeclare.clone(),
+        only_runtime: global.only_runtime.clone(),
+        apply_runtime: global.apply_runtime.clone(),
+        parallel: usize::from(global.parallel),
+        tools: global.tool.iter().cloned().collect(),
+        environment: std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect(),
+        now: jiff::Timestamp::now(),
+    }
+}
+
+fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
+    match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime.block_on(work),
+        Err(error) => Outcome::usage(Diagnostic::error("runtime", format!("no threads could be started: {error}"))),
+    }
+}
+
+/// Renders the report of a command in the format asked for, and keeps the comment as a file when asked.
+fn render(mut outcome: Outcome, arguments: &ReportArguments, terminal: &Terminal) -> Outcome {
+    let Some(report) = outcome.report.take() else { return outcome };
+    let markdown = || csis_report::markdown(&report, &csis_report::MarkdownOptions::default());
+    outcome.stdout = match arguments.format {
+        Format::Text => csis_report::text(&report, &terminal.text_options()),
+        Format::Json => csis_report::json(&report),
+        Format::Markdown => markdown(),
+    };
+    if let Some(path) = &arguments.output
+        && let Err(finding) = keep(path, &markdown())
+    {
+        outcome.exit = Exit::Failed;
+        outcome.findings.push(finding);
+    }
+    outcome
+}
+
+fn keep(path: &Path, comment: &str) -> Result<(), Diagnostic> {
+    std::fs::write(path, comment)
+        .map_err(|error| Diagnostic::error("cannot-write", format!("{}: {error}", path.display())).help("name a file in a folder that can be written"))
+}
+
+fn gate(arguments: GatePlanArguments) -> GatePlanArgs {
+    GatePlanArgs {
+        directory: Path::new("").into(),
+        plan_json: arguments.plan_json,
+        planfile: arguments.planfile,
+        tofu: arguments.tofu,
+        allow_destroy: arguments.allow_destroy,
+        allow_destroy_from: arguments.allow_destroy_from,
+        allow_replace: arguments.allow_replace,
+        allow_forget: arguments.allow_forget,
+        require_unmounted: arguments.require_unmounted,
+        run: arguments.run,
+        strict: arguments.strict,
+        now: arguments.now,
+    }
+}
+
+fn check(arguments: ApplyCheckArguments) -> ApplyCheckArgs {
+    ApplyCheckArgs {
+        directory: Path::new("").into(),
+        lifecycle: arguments.lifecycle,
+        config_root: arguments.config_root,
+        root: arguments.root_name,
+        root_alias: arguments.root_alias,
+    }
+}
+
+fn later(command: &str) -> Outcome {
+    Outcome::usage(Diagnostic::error("not-yet", format!("`{command}` comes with Land; this build previews and does not apply")))
+}

@@ -1,0 +1,102 @@
+//! `csis doctor`: what is missing to run here, each with its remedy. `validate` judges the tree; this judges the machine.
+
+use crate::Invocation;
+use crate::git::{GitError, Repository};
+use crate::outcome::{Exit, Outcome};
+use crate::reading::{Reading, RecordsFrom};
+use csis_engine::session::Session;
+use csis_kinds::registry;
+use csis_values::tree::{Executable, Tree};
+use csis_values::{Class, Diagnostic};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+pub async fn run(invocation: &Invocation) -> Outcome {
+    let reading = match Reading::of(invocation, &[], &RecordsFrom::Folder) {
+        Ok(reading) => reading,
+        Err(end) => return end,
+    };
+    let mut findings = Vec::new();
+    let mut said = String::new();
+    let mut fine = |what: &str, how: &str| {
+        let _ = writeln!(said, "{what:<22} {how}");
+    };
+    if reading.findings.is_refused() {
+        findings.push(Diagnostic::error("tree", "the tree is refused").help("run `csis validate`"));
+    } else {
+        fine("tree", &format!("{} loads", reading.tree.id.value));
+    }
+    match Repository::find(&reading.root) {
+        Ok(_) => fine("git", "the tree is in a repository"),
+        Err(error @ GitError::NoGit) => findings.push(Diagnostic::warning("git", error.to_string()).help("install git; `preview` compares with a base through it")),
+        Err(error) => findings.push(Diagnostic::warning("git", error.to_string()).help("run `git init`; without it `preview` shows the tree alone")),
+    }
+    let session = Session::open(&invocation.environment, &profiles(&reading.tree), &std::env::temp_dir());
+    match &session {
+        Ok(session) if session.missing().is_empty() => fine("session", "every profile that the tree names can be had"),
+        Ok(session) => findings.extend(session.missing().iter().map(|profile| {
+            Diagnostic::error("session", format!("there is no session, and no profile `{profile}` in your own AWS files"))
+                .help(format!("sign in, or add [profile {profile}] to your AWS configuration; without it roots are not judged"))
+        })),
+        Err(error) => findings.push(Diagnostic::error("session", format!("a private AWS configuration cannot be written: {error}"))),
+    }
+    if let Ok(session) = &session {
+        for executable in &reading.tree.executables {
+            judge(invocation, &reading.tree, executable, session, &mut findings, &mut fine).await;
+        }
+    }
+    let (missing, older) = crate::modules::state(&reading.root, &reading.tree);
+    for (modules, what) in [(&missing, "missing"), (&older, "of an older release")] {
+        if !modules.is_empty() {
+            findings.push(Diagnostic::error("modules", format!("the Terraform modules {} are {what}", modules.join(", "))).help("run `csis init-config .`"));
+        }
+    }
+    if missing.is_empty() && older.is_empty() {
+        fine("modules", "they are of this release");
+    }
+    let broken = findings.iter().any(|f| f.severity == csis_values::Severity::Error);
+    Outcome::new(if broken { Exit::Failed } else { Exit::Done }).stdout(said).findings(findings)
+}
+
+/// The cloud profiles that runtimes and backends name.
+fn profiles(tree: &Tree) -> BTreeSet<String> {
+    let of_runtimes = tree.builders_of(Class::Runtime).filter_map(|b| registry::runtime(b)?.profile(b));
+    let of_backends = tree.builders_of(Class::StateBackend).filter_map(|b| registry::state(b)?.profile(b));
+    of_runtimes.chain(of_backends).collect()
+}
+
+/// An engine is asked for its version. Other tools are only looked for: nothing that this build does runs them.
+async fn judge(
+    invocation: &Invocation,
+    tree: &Tree,
+    executable: &Executable,
+    session: &Session,
+    findings: &mut Vec<Diagnostic>,
+    fine: &mut impl FnMut(&str, &str),
+) {
+    let name = &executable.name.written;
+    let runs_roots = tree
+        .builders
+        .iter()
+        .filter(|b| matches!(b.class, Class::StorageBuilder | Class::InstanceBuilder))
+        .any(|b| b.executable.as_ref().is_some_and(|e| e.value == executable.name.safe));
+    if !runs_roots {
+        match csis_engine::process::find(&executable.binary, session.environment()) {
+            Some(path) => fine(name, &format!("{} (not needed to plan)", path.display())),
+            None => findings.push(
+                Diagnostic::note("executable", format!("`{}` of executable `{name}` is not on PATH; nothing that plans needs it", executable.binary)).at(&executable.at),
+            ),
+        }
+        return;
+    }
+    let wanted = csis_values::intent::EngineRef {
+        name: name.clone(),
+        kind: executable.kind.clone(),
+        binary: executable.binary.clone(),
+        version: executable.version.as_ref().map(|v| v.value.clone()),
+    };
+    match csis_engine::Engine::locate(&wanted, &invocation.tools, session.environment()).await {
+        Ok(engine) => fine(name, &format!("{engine} at {}", engine.binary.display())),
+        Err(error) => findings.push(Diagnostic::error("executable", error.to_string()).at(&executable.at).help(error.help())),
+    }
+}

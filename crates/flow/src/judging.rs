@@ -1,0 +1,326 @@
+//! Planning every root, letting the gate judge each, and assembling the report: what `plan` and `preview` share.
+
+use crate::Invocation;
+use crate::outcome::{Exit, Outcome};
+use crate::reading::Reading;
+use csis_engine::{PlanJob, Progress, RootOutcome, RootResult};
+use csis_gate::{Moment, Question, Settings};
+use csis_kinds::registry;
+use csis_values::emission::Emission;
+use csis_values::intent::{Intent, Root};
+use csis_values::plan::{Action, Change, Counts, Plan};
+use csis_values::report::{DriftLine, FileChange, Outcome as ReportOutcome, Report, RootReport, RootStatus, TreeFacts};
+use csis_values::tree::Tree;
+use csis_values::verdict::{Finding, Weight};
+use csis_values::{Class, Diagnostic};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long one step of the engine may take before it is stopped.
+const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// What is planned and judged.
+pub struct Case<'a> {
+    pub invocation: &'a Invocation,
+    pub reading: &'a Reading,
+    pub intent: Intent,
+    pub emission: Emission,
+    /// The tree whose settings judge: the base's, when there is one.
+    pub judges: &'a Tree,
+    pub facts: TreeFacts,
+    /// What the change does to the emission, and the roots it concerns; none when there is no base, and every root is concerned.
+    pub effect: Option<(Vec<FileChange>, BTreeSet<String>)>,
+    /// Provider locks are carried back to the generation directory.
+    pub keep_locks: bool,
+}
+
+/// Plans, gates and assembles. `Err` is the command's end: nothing could be started.
+pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Report, Outcome> {
+    let Case { invocation, reading, intent, emission, judges, facts, effect, keep_locks } = case;
+    let mut report = Report { schema: 1, csis: env!("CARGO_PKG_VERSION").into(), tree: facts, ..Report::default() };
+    report.diagnostics.clone_from(&reading.findings.0);
+    report.bakes.clone_from(&intent.bakes);
+    report.lineage.clone_from(&intent.lineage);
+    let (files, concerned) = effect.map_or_else(|| (Vec::new(), None), |(files, concerned)| (files, Some(concerned)));
+    report.emission = files;
+
+    let scripts = launch_scripts_changed(&report.emission, reading);
+    let intent = Arc::new(intent);
+    let results = if invocation.offline {
+        report.not_judged.push("--offline: the state of a root and its objects are not read, so no root was planned".into());
+        intent.roots.iter().map(offline).collect()
+    } else {
+        plan(invocation, reading, &intent, emission, keep_locks, progress).await?
+    };
+
+    let plans: Vec<(&Root, &RootResult)> = intent.roots.iter().zip(&results).collect();
+    let settings: Vec<Settings> = intent.roots.iter().map(|root| settings(root, judges, reading)).collect();
+    let losses: Vec<u64> = plans.iter().zip(&settings).map(|((root, result), settings)| losses(root, result, settings)).collect();
+    let known = known_ids(reading);
+    for (index, (root, result)) in plans.into_iter().enumerate() {
+        let elsewhere = losses.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, n)| n).sum();
+        let is_concerned = concerned.as_ref().is_none_or(|c| c.contains(&root.id));
+        let mut entry = entry(root, is_concerned);
+        match &result.outcome {
+            RootOutcome::Planned(plan) => {
+                let question = Question {
+                    moment: Moment::Review,
+                    known_ids: Some(&known),
+                    launch_scripts_changed: &scripts,
+                    losses_elsewhere: elsewhere,
+                    now: Some(&reading.request.now),
+                    ..Question::of_root(plan, root, &settings[index])
+                };
+                judged(&mut entry, plan, &csis_gate::judge(&question), &mut report.drift);
+            }
+            RootOutcome::NotJudged { why, .. } => {
+                entry.status = RootStatus::NotJudged;
+                entry.why = Some(why.clone());
+            }
+            RootOutcome::Failed { why } => {
+                entry.status = RootStatus::Failed;
+                entry.why = Some(why.clone());
+            }
+            RootOutcome::NeedsUnapplied { .. } => {
+                entry.status = RootStatus::NotJudged;
+                needs_unapplied(&mut entry, &result.outcome);
+            }
+        }
+        report.sanctions.extend(root.sanctions.iter().cloned());
+        report.diagnostics.extend(result.notes.iter().map(|note| Diagnostic::note("engine", note.clone())));
+        report.roots.push(entry);
+    }
+    report.diagnostics.dedup();
+    report.verdict = outcome(&report);
+    // The salt must not move with commits, or equal change sets would have unequal digests.
+    csis_report::digest::stamp(&mut report, &reading.tree.id.value);
+    Ok(report)
+}
+
+async fn plan(
+    invocation: &Invocation,
+    reading: &Reading,
+    intent: &Arc<Intent>,
+    emission: Emission,
+    keep_locks: bool,
+    progress: Arc<dyn Progress>,
+) -> Result<Vec<RootResult>, Outcome> {
+    if let Some(missing) = modules_missing(&reading.root, &reading.tree) {
+        return Err(Outcome::usage(missing));
+    }
+    let job = PlanJob {
+        tree: reading.root.clone(),
+        generation: reading.tree.generation_directory.clone(),
+        emission: Arc::new(emission),
+        intent: Arc::clone(intent),
+        only: None,
+        tools: invocation.tools.clone(),
+        environment: invocation.environment.clone(),
+        secrets: reading.plaintexts(),
+        hidden: reading.secrets.texts().map(str::to_owned).collect(),
+        parallel: invocation.parallel,
+        limit: STEP_LIMIT,
+        keep_locks,
+        progress: Arc::clone(&progress),
+    };
+    let planned = csis_engine::plan_all(job).await.map_err(|error| {
+        let finding = Diagnostic::error("engine", error.to_string()).help(error.help());
+        Outcome::usage(finding)
+    })?;
+    progress.step(
+        "all roots",
+        &format!("planned in {:.1} s; the engine's longest chain took {:.1} s", planned.wall.as_secs_f64(), planned.longest_chain.as_secs_f64()),
+    );
+    Ok(planned.roots)
+}
+
+/// A report of a tree that its rules refuse: nothing is planned, and the refusals are what a reader needs.
+pub fn refused_tree(findings: Vec<Diagnostic>, facts: TreeFacts) -> Report {
+    Report {
+        schema: 1,
+        csis: env!("CARGO_PKG_VERSION").into(),
+        tree: facts,
+        verdict: ReportOutcome::Failed,
+        diagnostics: findings,
+        not_judged: vec!["no root was planned, because the tree is refused".into()],
+        ..Report::default()
+    }
+}
+
+/// The exit code of a report: refused 3, failed 1; a root that was not judged is 1 unless asked otherwise.
+pub fn exit(report: &Report, offline: bool, fail_on: &FailOn) -> Exit {
+    match report.verdict {
+        ReportOutcome::Refused => Exit::Gate,
+        ReportOutcome::Failed => Exit::Failed,
+        ReportOutcome::NotJudged if fail_on.unavailable && !offline => Exit::Failed,
+        ReportOutcome::NotJudged | ReportOutcome::Pass if fail_on.drift && !report.drift.is_empty() => Exit::Failed,
+        ReportOutcome::NotJudged | ReportOutcome::Pass => Exit::Done,
+    }
+}
+
+/// What besides refusals and failures ends a run with a non-zero exit code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FailOn {
+    pub unavailable: bool,
+    pub drift: bool,
+}
+
+impl FailOn {
+    /// `gate` (always on), `unavailable`, `drift`.
+    pub fn parse(words: &[String]) -> Result<FailOn, Diagnostic> {
+        let mut fail_on = FailOn::default();
+        for word in words {
+            match word.as_str() {
+                "gate" | "" => {}
+                "unavailable" => fail_on.unavailable = true,
+                "drift" => fail_on.drift = true,
+                other => {
+                    return Err(Diagnostic::error("fail-on", format!("--fail-on does not know `{other}`"))
+                        .help("list any of: gate, unavailable, drift"));
+                }
+            }
+        }
+        Ok(fail_on)
+    }
+}
+
+fn offline(root: &Root) -> RootResult {
+    RootResult {
+        id: root.id.clone(),
+        outcome: RootOutcome::NotJudged { why: "--offline: its state is not read".into(), producer: None },
+        timing: csis_engine::Timing::default(),
+        engine: String::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn modules_missing(root: &Path, tree: &Tree) -> Option<Diagnostic> {
+    let (missing, _) = crate::modules::state(root, tree);
+    if missing.is_empty() {
+        return None;
+    }
+    let base = &tree.config.module_source_base;
+    Some(
+        Diagnostic::error("modules-missing", format!("the Terraform modules {} are not below {}", missing.join(", "), base.value))
+            .at(&base.at)
+            .help("run `csis init-config .` and commit what it writes"),
+    )
+}
+
+fn settings(root: &Root, judges: &Tree, reading: &Reading) -> Settings {
+    // A shell that lists no extra types, profiles or accounts leaves the rules their defaults.
+    let runtime = root.runtime.as_deref().and_then(|name| judges.builder(Class::Runtime, name));
+    let kind = runtime.and_then(registry::runtime);
+    let gate = crate::settings::of(judges);
+    Settings {
+        confirm_data_loss: gate.confirm_data_loss,
+        max_data_losses: gate.max_data_losses,
+        extra_types: gate.extra_types,
+        profiles: runtime.zip(kind).map(|(runtime, kind)| kind.instance_profiles(runtime)),
+        prefix_lists: Vec::new(),
+        accounts: runtime.zip(kind).and_then(|(runtime, kind)| kind.account(runtime)).into_iter().collect(),
+        config_id: Some(reading.tree.config_tag.clone()),
+        providers: Some(csis_kinds::head::provider_sources(&reading.tree, root)),
+        strict: false,
+    }
+}
+
+fn losses(root: &Root, result: &RootResult, settings: &Settings) -> u64 {
+    match &result.outcome {
+        RootOutcome::Planned(plan) => csis_gate::losses(&Question::of_root(plan, root, settings)).len() as u64,
+        _ => 0,
+    }
+}
+
+/// Ids of cloud objects that the records know.
+fn known_ids(reading: &Reading) -> Vec<String> {
+    let machines = reading.records.generations.values().filter_map(|g| g.instance_id.clone());
+    machines.chain(reading.records.builds.iter().map(|b| b.build_id.clone())).collect()
+}
+
+/// Launched machines whose launch script the change edits.
+fn launch_scripts_changed(effect: &[FileChange], reading: &Reading) -> Vec<String> {
+    let launched = reading.tree.instances.iter().filter(|i| reading.records.launches.get(&i.name.safe).is_some_and(|l| l.launched));
+    launched
+        .filter(|i| effect.iter().any(|f| f.path.ends_with(&format!("/user-data-{}.sh.tftpl", i.name.label))))
+        .map(|i| i.name.safe.clone())
+        .collect()
+}
+
+fn entry(root: &Root, concerned: bool) -> RootReport {
+    RootReport {
+        name: root.id.clone(),
+        lifecycle: root.lifecycle.name().into(),
+        builder: root.builder.written.clone(),
+        runtime: root.runtime.clone(),
+        status: RootStatus::Unchanged,
+        why: None,
+        counts: Counts::default(),
+        digest: String::new(),
+        applies: root.applies.clone(),
+        concerned,
+        changes: Vec::new(),
+        findings: Vec::new(),
+        obligations: Vec::new(),
+        actions: root.actions.clone(),
+        outputs_changed: Vec::new(),
+    }
+}
+
+fn judged(entry: &mut RootReport, plan: &Plan, verdict: &csis_values::verdict::Verdict, drift: &mut Vec<DriftLine>) {
+    entry.counts = Counts::of(&plan.changes);
+    entry.outputs_changed = plan.outputs.iter().filter(|o| o.action != Action::NoOp).map(|o| o.name.clone()).collect();
+    entry.changes.clone_from(&plan.changes);
+    entry.findings.clone_from(&verdict.findings);
+    entry.obligations.clone_from(&verdict.obligations);
+    let idle = entry.counts.is_empty() && entry.actions.is_empty() && entry.outputs_changed.is_empty();
+    entry.status = if idle && !verdict.is_refused() { RootStatus::Unchanged } else { RootStatus::Planned };
+    drift.extend(plan.drift.iter().map(|change| DriftLine { root: entry.name.clone(), address: change.address.clone(), what: drifted(change) }));
+}
+
+fn drifted(change: &Change) -> String {
+    match change.action {
+        Action::Delete => "deleted outside".into(),
+        _ => {
+            let paths: Vec<&str> = change.attributes.iter().map(|a| a.path.as_str()).take(8).collect();
+            format!("changed outside: {}", paths.join(", "))
+        }
+    }
+}
+
+fn needs_unapplied(entry: &mut RootReport, outcome: &RootOutcome) {
+    let RootOutcome::NeedsUnapplied { producer, flag, value, at, needs } = outcome else { return };
+    let names: Vec<String> = needs.iter().map(need).collect();
+    entry.findings.push(Finding {
+        rule: "needs-unapplied".into(),
+        weight: Weight::Refuse,
+        address: None,
+        message: format!("{}; this merge will not make it, because {producer} is plan-only (`{flag}: {value}`)", names.join(", ")),
+        remedy: format!("let {producer} apply with `{flag}`, or add what it makes in a change of its own first"),
+        at: at.clone(),
+    });
+}
+
+/// ``machine `api-1` needs storage `ledger` ``; what a block needs of an output where neither is known by name.
+fn need(need: &csis_engine::Need) -> String {
+    let who = need.instance.as_ref().map_or_else(|| format!("`{}`", need.block), |name| format!("machine `{name}`"));
+    let what = need.storage.as_ref().map_or_else(|| format!("output `{}`", need.output), |name| format!("storage `{name}`"));
+    format!("{who} needs {what}")
+}
+
+fn outcome(report: &Report) -> ReportOutcome {
+    let mut worst = ReportOutcome::Pass;
+    for root in &report.roots {
+        let refused = root.findings.iter().any(|f| f.weight == Weight::Refuse);
+        worst = worst.max(match root.status {
+            _ if refused => ReportOutcome::Refused,
+            RootStatus::Failed => ReportOutcome::Failed,
+            RootStatus::NotJudged => ReportOutcome::NotJudged,
+            RootStatus::Planned | RootStatus::Unchanged => ReportOutcome::Pass,
+        });
+    }
+    worst
+}
+

@@ -1,0 +1,125 @@
+//! The first steps of every command: the tree, its records and the snapshot, read and judged.
+
+use crate::Invocation;
+use crate::git::Repository;
+use crate::invocation::read_snapshot;
+use crate::outcome::{Exit, Outcome};
+use csis_resolve::rules;
+use csis_tree::{Identities, LoadError, Secrets};
+use csis_values::records::Records;
+use csis_values::request::Request;
+use csis_values::snapshot::Snapshot;
+use csis_values::tree::Tree;
+use csis_values::{Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A tree and all that is read beside it, judged. What the rules found is in `findings`; when they refuse, nothing further may be made from it.
+pub struct Reading {
+    /// The configuration root, absolute.
+    pub root: PathBuf,
+    pub tree: Tree,
+    pub records: Records,
+    pub snapshot: Option<Snapshot>,
+    pub request: Request,
+    pub secrets: Secrets,
+    pub findings: Diagnostics,
+}
+
+/// Where records are read from: beside the tree, or from the base of a change.
+pub enum RecordsFrom<'a> {
+    Folder,
+    Files(&'a BTreeMap<String, Vec<u8>>),
+}
+
+impl Reading {
+    /// Reads the tree of an invocation. `Err` is the command's end: a tree that cannot be read at all.
+    pub fn of(invocation: &Invocation, lifecycles: &[String], records: &RecordsFrom<'_>) -> Result<Reading, Outcome> {
+        let request = invocation.request(lifecycles).map_err(Outcome::usage)?;
+        let root = root_of(invocation)?;
+        let mut findings = Diagnostics::default();
+        let snapshot = read_snapshot(invocation, &mut findings).map_err(Outcome::usage)?;
+        let identities = invocation.identities().map_err(Outcome::usage)?;
+        let loaded = csis_tree::load(&csis_tree::Folder::new(&root), &request, &Identities::new(&identities)).map_err(cannot_load)?;
+        findings.extend(loaded.diagnostics);
+        let read = match records {
+            RecordsFrom::Folder => csis_records::read(&csis_records::Folder(root.join(csis_records::FOLDER)), &mut findings),
+            RecordsFrom::Files(files) => csis_records::read(&records_among(files), &mut findings),
+        };
+        let Some(tree) = loaded.tree else { return Err(refused(findings)) };
+        findings.extend(rules::check(&tree, &read, snapshot.as_ref(), &request));
+        findings.extend(crate::modules::check(&root, &tree));
+        unknown_runtimes(invocation, &tree)?;
+        findings.sort();
+        Ok(Reading { root, tree, records: read, snapshot, request, secrets: loaded.secrets, findings })
+    }
+
+    /// Encrypted markers and what they open to: for the private working copies alone.
+    pub fn plaintexts(&self) -> BTreeMap<String, String> {
+        self.secrets.iter().map(|(marker, text)| (marker.to_owned(), text.to_owned())).collect()
+    }
+
+    /// The reading when the rules let it pass, else the command's end.
+    pub fn accepted(self) -> Result<Reading, Outcome> {
+        if self.findings.is_refused() { Err(refused(self.findings)) } else { Ok(self) }
+    }
+}
+
+/// A tree and records read from files at hand, without the rules: the base of a change.
+pub fn base(files: &BTreeMap<String, Vec<u8>>, request: &Request, identities: &[String]) -> Result<(Tree, Records), Diagnostics> {
+    let plain = Request { overlays: request.overlays.clone(), undeclare: Vec::new(), ..request.clone() };
+    let memory = csis_tree::Memory::new(files.clone());
+    let loaded = csis_tree::load(&memory, &plain, &Identities::new(identities)).map_err(|e| Diagnostics(vec![e.into_diagnostic()]))?;
+    let mut found = loaded.diagnostics;
+    let records = csis_records::read(&records_among(files), &mut found);
+    match loaded.tree {
+        Some(tree) if !found.is_refused() => Ok((tree, records)),
+        _ => Err(found),
+    }
+}
+
+/// The record files among a tree's files, by their names in the records' folder.
+fn records_among(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+    let prefix = format!("{}/", csis_records::FOLDER);
+    files.iter().filter_map(|(path, bytes)| Some((path.strip_prefix(&prefix)?.to_owned(), bytes.clone()))).collect()
+}
+
+/// The configuration root of an invocation, absolute.
+pub fn root_of(invocation: &Invocation) -> Result<PathBuf, Outcome> {
+    fs_err::canonicalize(&invocation.root).map_err(|error| {
+        Outcome::usage(
+            Diagnostic::error("no-root", format!("{} cannot be opened: {error}", invocation.root.display()))
+                .help("name the folder that holds cfg/ with --root DIR"),
+        )
+    })
+}
+
+/// The repository a root lies in, when git is there and knows it.
+pub fn repository(root: &std::path::Path) -> Option<Repository> {
+    Repository::find(root).ok()
+}
+
+fn unknown_runtimes(invocation: &Invocation, tree: &Tree) -> Result<(), Outcome> {
+    let known: Vec<&str> = tree.builders_of(csis_values::Class::Runtime).map(|b| b.name.safe.as_str()).collect();
+    for (option, value) in [("--only-runtime", &invocation.only_runtime), ("--apply-runtime", &invocation.apply_runtime)] {
+        if let Some(name) = value
+            && !known.contains(&csis_values::name::safe_name(name).as_str())
+        {
+            return Err(Outcome::usage(
+                Diagnostic::error("unknown-runtime", format!("{option} names `{name}`, and the tree has no such runtime"))
+                    .help(format!("name one of: {}", known.join(", "))),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn cannot_load(error: LoadError) -> Outcome {
+    Outcome::usage(error.into_diagnostic())
+}
+
+/// A tree that its own rules refuse.
+pub fn refused(mut findings: Diagnostics) -> Outcome {
+    findings.sort();
+    Outcome::new(Exit::Failed).findings(findings.0)
+}
