@@ -10,10 +10,13 @@ use csis_values::records::{
 use csis_values::{Diagnostic, Diagnostics, Place};
 use std::sync::Arc;
 
+/// Takes a document's part of the records.
+type Reader = fn(&Node, &mut Shapes<'_>, &mut Records);
+
 /// Reads the records. What cannot be read is an error among `found`; the records hold the rest.
 pub fn read(files: &dyn Files, found: &mut Diagnostics) -> Records {
     let mut records = Records::default();
-    let readers: [(&str, fn(&Node, &mut Shapes<'_>, &mut Records)); 9] = [
+    let readers: [(&str, Reader); 9] = [
         ("storage-state.yaml", storages),
         ("lineage.yaml", lineage),
         ("pins.yaml", pins),
@@ -255,14 +258,12 @@ fn image_tests(node: &Node, shapes: &mut Shapes<'_>, records: &mut Records) {
 
 fn aliases(files: &dyn Files, found: &mut Diagnostics) -> Option<String> {
     let name = "aliases.txt";
-    match String::from_utf8(bytes(files, name, found)?) {
-        Ok(text) => Some(text),
-        Err(_) => {
-            let path = format!("{FOLDER}/{name}");
-            let error =
-                Diagnostic::error("record-unreadable", format!("`{path}` is not UTF-8 text")).at(&Place::head(path));
-            found.push(error.help("save it as UTF-8, one name per line"));
-            None
-        }
-    }
+    let Ok(text) = String::from_utf8(bytes(files, name, found)?) else {
+        let path = format!("{FOLDER}/{name}");
+        let error =
+            Diagnostic::error("record-unreadable", format!("`{path}` is not UTF-8 text")).at(&Place::head(path));
+        found.push(error.help("save it as UTF-8, one name per line"));
+        return None;
+    };
+    Some(text)
 }

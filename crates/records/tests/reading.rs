@@ -1,5 +1,7 @@
 //! Records as they stand in a tree's history are read as they are; what cannot be trusted is refused with its place.
 
+#![allow(clippy::expect_used)]
+
 use csis_records::{Files, Folder, read};
 use csis_values::records::Records;
 use csis_values::{Diagnostics, Severity};
@@ -134,7 +136,7 @@ fn locations_groups_releases_tests_vendor_images_and_aliases() {
     assert!(records.groups["coastal"].managed);
     assert_eq!(records.releases["default"]["node"], "ami-2");
     assert!(records.released.contains("ami-1") && records.released.contains("ami-2"));
-    assert_eq!(records.image_tests["ami-1"], false);
+    assert!(!records.image_tests["ami-1"]);
     assert_eq!(records.vendor_images["alma9@aws-main"], "ami-7");
     assert_eq!(records.aliases.as_deref(), Some("heron\n"));
 }

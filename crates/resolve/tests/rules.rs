@@ -11,6 +11,7 @@ use csis_values::tree::*;
 use csis_values::{Class, Name, Severity};
 use judging::*;
 use serde_json::json;
+use std::collections::BTreeMap;
 use support::*;
 
 #[test]
@@ -94,6 +95,15 @@ fn a_root_has_a_state_of_its_own() {
         },
         "state-location-shared",
         &["storage builder `volumes`", "instance builder `volumes`", "s3://harbor-state/roots/harbor/volumes.tfstate"],
+    );
+}
+
+#[test]
+fn roots_have_a_backend_once_backends_are_on() {
+    refused(
+        |t, _| t.builders.retain(|b| b.class != Class::StateBackend),
+        "state-backend-missing",
+        &["`fleet`", "`volumes`", "use_state_backends"],
     );
 }
 
@@ -397,7 +407,7 @@ fn a_storage_the_invocation_takes_away_is_not_mounted() {
 
 #[test]
 fn a_snapshot_is_judged_against() {
-    let seen = RuntimeSnapshot { networks: Answer::Known(Default::default()), ..RuntimeSnapshot::default() };
+    let seen = RuntimeSnapshot { networks: Answer::Known(BTreeMap::default()), ..RuntimeSnapshot::default() };
     let snapshot = Snapshot { schema: 1, runtimes: [(WEST.to_owned(), seen)].into(), ..Snapshot::default() };
     let found = check(&harbor(), &Records::default(), Some(&snapshot), &request());
     assert!(found.iter().any(|d| d.message.contains("vpc-0ab00000000000001")), "{found:?}");

@@ -199,10 +199,11 @@ fn managed_groups_do_not_vanish() {
     });
 }
 
+type Change = fn(&mut Tree);
+
 #[test]
 fn a_standing_machine_keeps_what_it_was_launched_with() {
     accepted(|t, r| stands(t, r));
-    type Change = fn(&mut Tree);
     let changes: [(Change, &str); 6] = [
         (|t| t.instances[0].image = Some(text("harbor-base")), "`image` (`harbor-api` to `harbor-base`)"),
         (|t| t.instances[0].userdata = "true\n".to_owned(), "`userdata`"),

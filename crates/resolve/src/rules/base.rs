@@ -2,7 +2,7 @@
 
 use super::site::{Site, place};
 use super::words::{list, nearest};
-use csis_kinds::registry;
+use csis_kinds::{GroupKind, StorageKind, registry};
 use csis_values::node::Node;
 use csis_values::tree::Builder;
 use csis_values::{Class, Diagnostic, Diagnostics};
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     let tree = site.tree;
     let identities: BTreeSet<&str> =
-        tree.builders_of(Class::GroupBuilder).filter_map(registry::group).map(|kind| kind.identity_type()).collect();
+        tree.builders_of(Class::GroupBuilder).filter_map(registry::group).map(GroupKind::identity_type).collect();
     let storages: BTreeSet<&str> =
-        tree.builders_of(Class::StorageBuilder).filter_map(registry::storage).map(|kind| kind.capability()).collect();
+        tree.builders_of(Class::StorageBuilder).filter_map(registry::storage).map(StorageKind::capability).collect();
     for os in tree.builders_of(Class::OsBuilder) {
         unconfigured(os, "identity_types", "group builder", &identities, found);
         unconfigured(os, "storage_types", "storage builder", &storages, found);

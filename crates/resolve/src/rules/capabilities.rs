@@ -6,7 +6,7 @@ use super::words::list;
 use csis_values::records::Build;
 use csis_values::tree::{Builder, Image, Policy};
 use csis_values::{Diagnostic, Diagnostics, Place};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a series or a build is prepared for, and who says so.
 struct Capabilities<'a> {
@@ -71,35 +71,58 @@ impl Capabilities<'_> {
 }
 
 pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
-    let refused = images(site, found);
-    instances(site, &refused, found);
+    let mut to_come = ToCome::default();
+    let refused = images(site, &mut to_come, found);
+    instances(site, &mut to_come, &refused, found);
 }
 
-/// What builds of an image to come have on a runtime: the stamp of the build its chain is pinned to, else what its base declares.
-fn of_series<'a>(site: &Site<'a>, series: &str, runtime: &str) -> Option<Capabilities<'a>> {
-    let base = site.base_of(series)?;
-    let mut current = series;
-    while let Some(image) = site.images.get(current) {
-        if image.parent_policy == Policy::Pinned
-            && let Some(parent) = site.records.pins.images.get(&format!("{current}@{runtime}"))
-            && let Some(build) = site.build(parent).filter(|b| b.stamped)
-        {
-            return Some(Capabilities { base, stamp: Some(build) });
-        }
-        current = &image.source.value;
+/// What builds to come of a series have on a runtime, each step of a chain walked once.
+#[derive(Default)]
+struct ToCome<'a> {
+    stamps: BTreeMap<(&'a str, &'a str), Option<&'a Build>>,
+}
+
+impl<'a> ToCome<'a> {
+    /// The stamp of the build the chain is pinned to, else what its base declares.
+    fn of(&mut self, site: &Site<'a>, series: &'a str, runtime: &'a str) -> Option<Capabilities<'a>> {
+        let base = site.base_of(series)?;
+        let mut walked = Vec::new();
+        let mut current = series;
+        let stamp = loop {
+            if let Some(known) = self.stamps.get(&(current, runtime)) {
+                break *known;
+            }
+            walked.push(current);
+            let Some(image) = site.images.get(current) else { break None };
+            if let Some(build) = pinned_parent(site, image, runtime) {
+                break Some(build);
+            }
+            current = &image.source.value;
+        };
+        self.stamps.extend(walked.into_iter().map(|series| ((series, runtime), stamp)));
+        Some(Capabilities { base, stamp })
     }
-    Some(Capabilities { base, stamp: None })
 }
 
-fn images<'a>(site: &Site<'a>, found: &mut Diagnostics) -> BTreeSet<(&'a str, &'a str)> {
+/// The stamped build that an image keeps as its parent.
+fn pinned_parent<'a>(site: &Site<'a>, image: &Image, runtime: &str) -> Option<&'a Build> {
+    if image.parent_policy == Policy::Follow {
+        return None;
+    }
+    let parent = site.records.pins.images.get(&format!("{}@{runtime}", image.name.safe))?;
+    site.build(parent).filter(|build| build.stamped)
+}
+
+fn images<'a>(site: &Site<'a>, to_come: &mut ToCome<'a>, found: &mut Diagnostics) -> BTreeSet<(&'a str, &'a str)> {
     let mut refused = BTreeSet::new();
     for image in &site.tree.images {
         let Some((named, identity)) = identity_of(site, image) else { continue };
+        let mut told = false;
         // One runtime after the other says the same unless the pins differ; the first is enough.
         for entry in &image.runtimes {
-            let Some(capabilities) = of_series(site, &image.name.safe, &entry.runtime) else { continue };
+            let Some(capabilities) = to_come.of(site, &image.name.safe, &entry.runtime) else { continue };
             if capabilities.lacks(Axis::Identity, identity) {
-                if refused.iter().all(|(name, _)| *name != image.name.safe) {
+                if !std::mem::replace(&mut told, true) {
                     let what =
                         format!("image `{}` belongs to group `{}` of identity type `{identity}`", image.name, named.0);
                     found.push(capabilities.refusal(Axis::Identity, &what, named.1));
@@ -118,16 +141,16 @@ fn identity_of<'a>(site: &Site<'a>, image: &'a Image) -> Option<((&'a str, &'a P
     Some(((group.name.written.as_str(), &named.at), site.group_kind(group)?.identity_type()))
 }
 
-fn instances(site: &Site<'_>, refused: &BTreeSet<(&str, &str)>, found: &mut Diagnostics) {
+fn instances<'a>(site: &Site<'a>, to_come: &mut ToCome<'a>, refused: &BTreeSet<(&str, &str)>, found: &mut Diagnostics) {
     for instance in &site.tree.instances {
         let (Some(image), Some(named)) = (site.image_of(instance), &instance.image) else { continue };
         let runtime = instance.runtime.value.as_str();
-        let Some(to_come) = of_series(site, &image.name.safe, runtime) else { continue };
+        let Some(unpinned) = to_come.of(site, &image.name.safe, runtime) else { continue };
         let pinned =
             site.records.pins.instances.get(&instance.name.safe).filter(|_| instance.image_policy == Policy::Pinned);
         let stamp =
             pinned.and_then(|pin| site.build(pin)).filter(|build| build.stamped && build.series == image.name.safe);
-        let capabilities = Capabilities { stamp: stamp.or(to_come.stamp), ..to_come };
+        let capabilities = Capabilities { stamp: stamp.or(unpinned.stamp), ..unpinned };
         if let Some((group, identity)) = identity_of(site, image)
             && capabilities.lacks(Axis::Identity, identity)
             && !refused.contains(&(image.name.safe.as_str(), runtime))

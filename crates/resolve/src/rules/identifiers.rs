@@ -4,7 +4,7 @@ use super::site::Site;
 use super::words::list;
 use csis_values::name::safe_name;
 use csis_values::{Class, Diagnostic, Diagnostics, Place, Spanned};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     unique_series(site, found);
@@ -56,12 +56,8 @@ fn listed_twice(site: &Site<'_>, found: &mut Diagnostics) {
 }
 
 fn repeated(what: &str, names: &[Spanned<String>], found: &mut Diagnostics) {
-    let mut twice: Vec<&Spanned<String>> = Vec::new();
-    for (index, name) in names.iter().enumerate() {
-        if names[..index].iter().any(|n| n.value == name.value) && !twice.iter().any(|t| t.value == name.value) {
-            twice.push(name);
-        }
-    }
+    let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
+    let twice: Vec<_> = names.iter().filter(|name| !seen.insert(&name.value) && told.insert(&name.value)).collect();
     if let Some(first) = twice.first() {
         let names = list(twice.iter().map(|name| format!("`{name}`")));
         found.push(

@@ -6,6 +6,9 @@ use csis_values::tree::Image;
 use csis_values::{Class, Diagnostic, Diagnostics};
 use std::collections::BTreeSet;
 
+/// The longest circle of images that is told step by step.
+const SHOWN: usize = 10;
+
 pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     sources(site, found);
     cycles(site, found);
@@ -44,15 +47,18 @@ fn cycles(site: &Site<'_>, found: &mut Diagnostics) {
             }
             if let Some(start) = path.iter().position(|i| i.name.safe == current.name.safe) {
                 let ring = &path[start..];
-                let walk =
-                    ring.iter().chain(ring.first()).map(|i| format!("`{}`", i.name)).collect::<Vec<_>>().join(" from ");
+                let named = |i: &&Image| format!("`{}`", i.name);
+                let walk = match ring {
+                    [first, .., last] if ring.len() > SHOWN => format!("{} … {}", named(first), named(last)),
+                    _ => ring.iter().chain(ring.first()).map(named).collect::<Vec<_>>().join(" from "),
+                };
                 let mut error = Diagnostic::error(
                     "image-cycle",
                     format!("images are made from each other and end at no OS builder: {walk}"),
                 )
                 .at(&ring[0].source.at)
                 .help("let one of them name an OS builder as its `source_image`");
-                for other in &ring[1..] {
+                for other in ring[1..].iter().take(SHOWN) {
                     error = error.also(&other.source.at, format!("`{}` is made from `{}`", other.name, other.source));
                 }
                 found.push(error);

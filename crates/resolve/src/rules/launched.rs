@@ -3,6 +3,7 @@
 
 use super::site::{Site, place};
 use super::words::list;
+use csis_kinds::GroupKind;
 use csis_values::records::Launch;
 use csis_values::tree::{Instance, Storage};
 use csis_values::{Diagnostic, Diagnostics, Place};
@@ -55,7 +56,7 @@ fn changes<'a>(site: &Site<'a>, instance: &'a Instance, launch: &Launch) -> Vec<
     let group = site.group_of(instance);
     let group_at = image.and_then(|i| i.group.as_ref()).map_or(&instance.at, |g| &g.at);
     compare("group", launch.group.as_deref(), group.map(|g| g.name.safe.as_str()), group_at);
-    let identity = group.and_then(|g| site.group_kind(g)).map(|kind| kind.identity_type());
+    let identity = group.and_then(|g| site.group_kind(g)).map(GroupKind::identity_type);
     compare("identity_type", launch.identity_type.as_deref(), identity, group.map_or(&instance.at, |g| &g.builder.at));
     if let Some((runtime, kind)) = site.runtime_kind(&instance.runtime.value) {
         let session = kind.session(runtime).unwrap_or_else(|| "none".into());

@@ -1,6 +1,7 @@
 //! Where storages are mounted: plain absolute paths, each used once, none that a system lives on.
 
 use super::site::Site;
+use super::words::character;
 use csis_values::tree::{Instance, Mount};
 use csis_values::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
             let path = plain(&mount.mount_point);
             match taken.get(&path) {
                 Some(first) if first.storage.value != mount.storage.value => {
-                    found.push(twice(instance, &path, first, mount))
+                    found.push(twice(instance, &path, first, mount));
                 }
                 // The same storage twice is told as that.
                 Some(_) => {}
@@ -63,7 +64,7 @@ fn unfit(path: &str) -> Option<(String, &'static str)> {
     }
     // A shell run as root reads the path.
     if let Some(odd) = path.chars().find(|c| !c.is_ascii_alphanumeric() && !"._-+@/".contains(*c)) {
-        return Some((format!("{odd:?} does not belong in a mount point"), CHARACTERS));
+        return Some((format!("{} does not belong in a mount point", character(odd)), CHARACTERS));
     }
     if !path.starts_with('/') {
         return Some(("the path is relative".into(), "begin it with `/`"));

@@ -2,18 +2,22 @@
 
 use super::site::{Site, place};
 use super::words::{is_account_name, list};
+use csis_kinds::GroupKind;
 use csis_kinds::registry::{self, Registered};
 use csis_values::tree::{Builder, Group, User};
-use csis_values::{Class, Diagnostic, Diagnostics};
+use csis_values::{Class, Diagnostic, Diagnostics, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ids below are the system's own.
 const FLOOR: i64 = 1024;
 
+/// Further places a finding names at most.
+const SHOWN: usize = 10;
+
 pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
     let users: Vec<&User> = site.tree.users.iter().filter(|u| has_account(site, u)).collect();
     let groups: Vec<&Group> =
-        site.tree.groups.iter().filter(|g| site.group_kind(g).is_some_and(|kind| kind.declares_gids())).collect();
+        site.tree.groups.iter().filter(|g| site.group_kind(g).is_some_and(GroupKind::declares_gids)).collect();
     names(&users, &groups, found);
     missing(&users, &groups, found);
     floor(&users, &groups, found);
@@ -47,17 +51,20 @@ fn names(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
 }
 
 fn missing(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
-    for user in users.iter().filter(|u| u.uid.is_none() && u.fields.node("uid").is_none()) {
-        let mut error = Diagnostic::error(
-            "posix-id-missing",
-            format!("user `{}` has no uid, and nobody but the configuration can give it one", user.name),
-        )
-        .at(&user.at)
-        .help(format!("add `uid:` with a free number from {FLOOR}"));
-        for group in groups {
-            for named in group.members.iter().chain(&group.admins).filter(|m| m.value == user.name.safe).take(1) {
-                error = error.also(&named.at, format!("group `{}` counts on the account", group.name));
-            }
+    let without: Vec<_> = users.iter().filter(|u| u.uid.is_none() && u.fields.node("uid").is_none()).collect();
+    let mut counted_on: BTreeMap<&str, Vec<(&Group, &Place)>> = BTreeMap::new();
+    for group in groups.iter().filter(|_| !without.is_empty()) {
+        for member in group.members.iter().chain(&group.admins) {
+            counted_on.entry(&member.value).or_default().push((group, &member.at));
+        }
+    }
+    for user in without {
+        let what = format!("user `{}` has no uid, and nobody but the configuration can give it one", user.name);
+        let mut error = Diagnostic::error("posix-id-missing", what)
+            .at(&user.at)
+            .help(format!("add `uid:` with a free number from {FLOOR}"));
+        for (group, at) in counted_on.get(user.name.safe.as_str()).into_iter().flatten().take(SHOWN) {
+            error = error.also(at, format!("group `{}` counts on the account", group.name));
         }
         found.push(error);
     }
@@ -131,6 +138,7 @@ fn gids(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
                 .also(place(&first.fields, "gid", &first.at), format!("group `{}` has {gid}", first.name)),
         );
     }
+    let by_name: BTreeMap<&str, &Group> = groups.iter().map(|g| (g.name.safe.as_str(), *g)).collect();
     // Every account brings a private group of its own name, whose gid is the uid.
     for user in users {
         let Some(uid) = &user.uid else { continue };
@@ -146,7 +154,7 @@ fn gids(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
                     .also(&uid.at, format!("user `{}` has the uid {uid}", user.name)),
             );
         }
-        let namesake = groups.iter().find(|g| g.name.safe == user.name.safe);
+        let namesake = by_name.get(user.name.safe.as_str());
         if let Some((group, gid)) = namesake.and_then(|g| Some((g, g.gid.as_ref()?)))
             && gid.value != uid.value
         {

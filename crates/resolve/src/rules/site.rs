@@ -23,6 +23,8 @@ pub(super) struct Site<'a> {
     /// (series, runtime) → newest build.
     heads: BTreeMap<(&'a str, &'a str), &'a Build>,
     builds: BTreeMap<&'a str, &'a Build>,
+    /// Image → the OS builder its chain ends at.
+    bases: BTreeMap<&'a str, &'a Builder>,
 }
 
 impl<'a> Site<'a> {
@@ -33,16 +35,19 @@ impl<'a> Site<'a> {
                 mounted.entry(&mount.storage.value).or_default().push((instance, mount));
             }
         }
+        let builders: BTreeMap<_, _> = tree.builders.iter().map(|b| ((b.class, b.name.safe.as_str()), b)).collect();
+        let images: BTreeMap<_, _> = tree.images.iter().map(|i| (i.name.safe.as_str(), i)).collect();
         Site {
             tree,
             records,
             users: tree.users.iter().map(|u| (u.name.safe.as_str(), u)).collect(),
             groups: tree.groups.iter().map(|g| (g.name.safe.as_str(), g)).collect(),
             storages: tree.storages.iter().map(|s| (s.name.safe.as_str(), s)).collect(),
-            images: tree.images.iter().map(|i| (i.name.safe.as_str(), i)).collect(),
             instances: tree.instances.iter().map(|i| (i.name.safe.as_str(), i)).collect(),
-            builders: tree.builders.iter().map(|b| ((b.class, b.name.safe.as_str()), b)).collect(),
             mounted,
+            bases: bases(&images, &builders),
+            images,
+            builders,
             heads: records.builds.iter().map(|b| ((b.series.as_str(), b.runtime.as_str()), b)).collect(),
             builds: records.builds.iter().map(|b| (b.build_id.as_str(), b)).collect(),
         }
@@ -104,14 +109,7 @@ impl<'a> Site<'a> {
 
     /// The OS builder a chain of sources ends at; none when it does not end.
     pub fn base_of(&self, series: &str) -> Option<&'a Builder> {
-        let mut current = series;
-        for _ in 0..=self.images.len() {
-            match self.images.get(current) {
-                Some(image) => current = &image.source.value,
-                None => return self.os(current),
-            }
-        }
-        None
+        self.bases.get(series).copied().or_else(|| self.os(series))
     }
 
     pub fn head(&self, series: &str, runtime: &str) -> Option<&'a Build> {
@@ -151,4 +149,28 @@ impl<'a> Site<'a> {
 /// Where an item's key stands, else where the item does.
 pub(super) fn place<'f>(fields: &'f Fields, key: &str, item: &'f Place) -> &'f Place {
     fields.values.get(key).map_or(item, |node| &node.at)
+}
+
+/// Every image whose chain of sources ends at an OS builder, each step walked once.
+fn bases<'a>(
+    images: &BTreeMap<&'a str, &'a Image>,
+    builders: &BTreeMap<(Class, &'a str), &'a Builder>,
+) -> BTreeMap<&'a str, &'a Builder> {
+    let mut ends: BTreeMap<&str, Option<&Builder>> = BTreeMap::new();
+    for name in images.keys() {
+        let mut walked = Vec::new();
+        let mut current = *name;
+        let end = loop {
+            if let Some(end) = ends.get(current) {
+                break *end;
+            }
+            let Some(image) = images.get(current) else { break builders.get(&(Class::OsBuilder, current)).copied() };
+            walked.push(current);
+            // Who comes by here again before the end goes in a circle.
+            ends.insert(current, None);
+            current = &image.source.value;
+        };
+        ends.extend(walked.into_iter().map(|image| (image, end)));
+    }
+    ends.into_iter().filter_map(|(image, end)| Some((image, end?))).collect()
 }

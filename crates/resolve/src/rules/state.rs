@@ -43,32 +43,19 @@ fn rooted<'a>(site: &Site<'a>) -> Vec<&'a Builder> {
 }
 
 fn workspaces<'a>(site: &Site<'a>, found: &mut Diagnostics) -> Vec<Workspace<'a>> {
-    let mut workspaces = Vec::new();
+    let (mut workspaces, mut homeless) = (Vec::new(), Vec::new());
     let fallback = site.default_builder(Class::StateBackend);
     for builder in rooted(site) {
         let chosen =
             builder.state_configuration.as_ref().or_else(|| site.runtime_of(builder)?.state_configuration.as_ref());
-        let (backend, chosen_at) = match chosen {
-            Some(name) => match site.builder(Class::StateBackend, &name.value) {
-                Some(backend) => (backend, &name.at),
-                None => continue,
-            },
-            None => match fallback {
-                Some(backend) => (backend, &builder.at),
-                None => {
-                    let what = format!(
-                        "the root of {} `{}` has no state backend, and `config.use_state_backends` is on",
-                        builder.class, builder.name
-                    );
-                    found.push(
-                        Diagnostic::error("state-backend-missing", what)
-                            .at(&builder.at)
-                            .help("declare a backend with `is_default: true` under `state_backends:`, or name one with `state_configuration:`"),
-                    );
-                    continue;
-                }
-            },
+        // An unknown name was told when the reference was read.
+        let (backend, chosen_at) = if let Some(name) = chosen {
+            (site.builder(Class::StateBackend, &name.value), &name.at)
+        } else {
+            homeless.extend(fallback.is_none().then_some(builder));
+            (fallback, &builder.at)
         };
+        let Some(backend) = backend else { continue };
         if let Some(kind) = registry::state(backend) {
             workspaces.push(Workspace {
                 location: kind.location(backend, &builder.name.label),
@@ -77,6 +64,16 @@ fn workspaces<'a>(site: &Site<'a>, found: &mut Diagnostics) -> Vec<Workspace<'a>
                 backend,
             });
         }
+    }
+    // Several backends without a default were told for themselves.
+    if let Some(first) = homeless.first().filter(|_| site.tree.builders_of(Class::StateBackend).next().is_none()) {
+        let names = list(homeless.iter().map(|b| format!("`{}`", b.name)));
+        let what = format!("`config.use_state_backends` is on, and there is no state backend for the roots of {names}");
+        found.push(
+            Diagnostic::error("state-backend-missing", what)
+                .at(&first.at)
+                .help("declare a backend with `is_default: true` under `state_backends:`"),
+        );
     }
     workspaces
 }

@@ -2,17 +2,33 @@
 
 use std::fmt::Display;
 
-/// `a`, `a and b`, `a, b and c`; "none" for nothing.
+/// `a`, `a and b`, `a, b and c`; "none" for nothing; a long list ends with how many more there are.
 pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
-    let mut items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    let Some(last) = items.pop() else { return "none".into() };
-    if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
+    const SHOWN: usize = 20;
+    let mut items = items.into_iter().map(|item| item.to_string());
+    let mut shown: Vec<String> = items.by_ref().take(SHOWN).collect();
+    match items.count() {
+        0 => {}
+        more => shown.push(format!("{more} more")),
+    }
+    let Some(last) = shown.pop() else { return "none".into() };
+    if shown.is_empty() { last } else { format!("{} and {last}", shown.join(", ")) }
 }
 
 /// The nearest of the known words, when one is near enough to be meant.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, best) = known.into_iter().map(|k| (strsim::damerau_levenshtein(word, k), k)).min()?;
     (distance <= 2.max(word.chars().count() / 3)).then_some(best)
+}
+
+/// A character in a message: printable ones as they are, others by number.
+pub(super) fn character(c: char) -> String {
+    match c {
+        ' ' => "a space".into(),
+        '`' => "a backtick".into(),
+        c if c.is_control() || c.is_whitespace() => format!("the character U+{:04X}", u32::from(c)),
+        c => format!("`{c}`"),
+    }
 }
 
 /// Whether a text is a hostname label of RFC 1123; the reason when it is none.
@@ -24,7 +40,7 @@ pub(super) fn not_a_hostname(label: &str) -> Option<String> {
         return Some(format!("it has {} characters, and a hostname has at most 63", label.len()));
     }
     if let Some(odd) = label.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '-') {
-        return Some(format!("{odd:?} does not belong in a hostname, only letters, digits and hyphens do"));
+        return Some(format!("{} does not belong in a hostname, only letters, digits and hyphens do", character(odd)));
     }
     (label.starts_with('-') || label.ends_with('-')).then(|| "a hostname neither starts nor ends with a hyphen".into())
 }
@@ -47,6 +63,7 @@ mod tests {
         assert_eq!(list(["a"]), "a");
         assert_eq!(list(["a", "b", "c"]), "a, b and c");
         assert_eq!(list::<&str>([]), "none");
+        assert!(list(0..30).ends_with("19 and 10 more"));
     }
 
     #[test]
