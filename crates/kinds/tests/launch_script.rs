@@ -1,5 +1,12 @@
 //! Launch scripts, rendered by the engine and run by a shell with stand-ins for the commands that touch a machine.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::similar_names,
+    clippy::type_complexity
+)]
 
 mod common;
 

@@ -1,5 +1,13 @@
 //! A small tree built by hand, and the tools that tests run.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::similar_names,
+    clippy::type_complexity
+)]
 
 use csis_kinds::{RootSite, registry};
 use csis_values::fields::Fields;
