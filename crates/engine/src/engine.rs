@@ -84,7 +84,7 @@ impl Engine {
             arguments: vec!["version".into()],
             directory: Path::new("/"),
             environment,
-            limit: Duration::from_secs(60),
+            limit: Duration::from_mins(1),
         };
         let left = call.run(|_| {}).await?;
         let (kind, version) = left.stdout.lines().find_map(read_version).ok_or_else(|| EngineError::Unknown {
@@ -100,7 +100,8 @@ impl Engine {
                     (wanted.name.clone(), name.clone(), engine.to_string(), rule.clone());
                 return Err(EngineError::Version { name, binary, engine, rule });
             }
-            engine.waived = Some(format!("`{name}` is {engine}; the rule `{rule}` of executable `{}` is waived", wanted.name));
+            engine.waived =
+                Some(format!("`{name}` is {engine}; the rule `{rule}` of executable `{}` is waived", wanted.name));
         }
         Ok(engine)
     }
@@ -117,7 +118,9 @@ impl Engine {
 
 fn read_version(line: &str) -> Option<(&'static str, Version)> {
     let of = |prefix: &str| line.trim().strip_prefix(prefix).and_then(Version::parse);
-    of("Terraform v").map(|version| ("terraform", version)).or_else(|| of("OpenTofu v").map(|version| ("tofu", version)))
+    of("Terraform v")
+        .map(|version| ("terraform", version))
+        .or_else(|| of("OpenTofu v").map(|version| ("tofu", version)))
 }
 
 /// What one root's steps have in common.
@@ -159,7 +162,8 @@ impl Steps<'_> {
     fn init_inputs(&self) -> Option<Inputs> {
         let mut now = Inputs::now(&self.copy.directory, &self.engine.to_string()).ok()?;
         now.inputs.retain(|name, _| {
-            name.starts_with('(') || [".tf", ".tf.json", ".hcl"].iter().any(|end| name.ends_with(end)) && !name.ends_with("_override.tf")
+            name.starts_with('(')
+                || [".tf", ".tf.json", ".hcl"].iter().any(|end| name.ends_with(end)) && !name.ends_with("_override.tf")
         });
         for variable in ["TF_CLI_CONFIG_FILE", "TF_PLUGIN_CACHE_DIR", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"] {
             let value = self.environment.get(variable).map_or("", String::as_str);
@@ -174,13 +178,16 @@ impl Steps<'_> {
     /// Whether the working copy was initialised with just these inputs.
     pub fn is_initialised(&self) -> bool {
         let known = fs::read(self.copy.directory.join(INITIALISED)).ok();
-        known.and_then(|text| serde_json::from_slice::<Inputs>(&text).ok()).is_some_and(|known| self.init_inputs() == Some(known))
+        known
+            .and_then(|text| serde_json::from_slice::<Inputs>(&text).ok())
+            .is_some_and(|known| self.init_inputs() == Some(known))
     }
 
     /// Initialises the working copy; returns notes for people.
     pub async fn init(&self, backend_file: Option<&str>) -> Result<Vec<String>, Trouble> {
         let _ = fs::remove_file(self.copy.directory.join(INITIALISED));
-        let mut arguments: Vec<String> = ["init", "-input=false", "-no-color", "-reconfigure"].map(str::to_owned).into();
+        let mut arguments: Vec<String> =
+            ["init", "-input=false", "-no-color", "-reconfigure"].map(str::to_owned).into();
         arguments.extend(backend_file.map(|file| format!("-backend-config={file}")));
         let mut notes = Vec::new();
         let mut strict = arguments.clone();
@@ -259,8 +266,10 @@ impl Steps<'_> {
 
 /// The engine's words when the lock file lacks something, as against one whose checksums are wrong.
 fn lock_is_short(left: &Left) -> bool {
-    let said = format!("{}{}", left.stdout, left.stderr).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    let wrong = ["does not match any of the checksums", "checksum list has unexpected", "doesn't match any of the checksums"];
+    let said =
+        format!("{}{}", left.stdout, left.stderr).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let wrong =
+        ["does not match any of the checksums", "checksum list has unexpected", "doesn't match any of the checksums"];
     let short = [
         "provider dependency changes detected",
         "inconsistent dependency lock file",
@@ -291,13 +300,14 @@ pub async fn read_plan_file(
     let file = plan_file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let here = [folder.as_path()];
     let trouble = |text: &str| trouble::judge(text, redactor, &here);
-    let freshness = inputs::judge_plan_file(plan_file, &engine.to_string()).map_err(|error| trouble(&error.to_string()))?;
+    let freshness =
+        inputs::judge_plan_file(plan_file, &engine.to_string()).map_err(|error| trouble(&error.to_string()))?;
     let call = Call {
         program: &engine.binary,
         arguments: vec!["show".into(), "-json".into(), "-no-color".into(), file],
         directory: &folder,
         environment,
-        limit: Duration::from_secs(600),
+        limit: Duration::from_mins(10),
     };
     let (source, own) = (name.clone(), redactor.clone());
     let read = move |file| plan::read(file, Reading { source: &source, redactor: &own, tokens: None, ours: false }).0;

@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::stub::{self, Stub};
 use crate::trouble::Trouble;
 use csis_values::Place;
-use csis_values::emission::{EmittedRoot, Emission};
+use csis_values::emission::{Emission, EmittedRoot};
 use csis_values::intent::{BuildRef, Content, EngineRef, Intent, Root};
 use csis_values::plan::{Action, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +47,8 @@ pub struct PlanJob {
     pub environment: BTreeMap<String, String>,
     /// Encrypted markers, as written, to their plaintexts.
     pub secrets: BTreeMap<String, String>,
+    /// Further texts that must not be shown.
+    pub hidden: Vec<String>,
     /// Engine processes at the same time; at least one.
     pub parallel: usize,
     /// How long one step of the engine may take.
@@ -61,8 +63,13 @@ pub struct PlanJob {
 pub enum RootOutcome {
     Planned(Box<Plan>),
     /// Nothing can be said about it. `producer` is the root whose plan it would need.
-    NotJudged { why: String, producer: Option<String> },
-    Failed { why: String },
+    NotJudged {
+        why: String,
+        producer: Option<String>,
+    },
+    Failed {
+        why: String,
+    },
     /// It needs what a plan-only producer has not made and this merge will not make.
     NeedsUnapplied {
         producer: String,
@@ -151,7 +158,7 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
             check_floor(engine, &job.emission, emitted)?;
         }
     }
-    let redactor = Redactor::new(job.secrets.values().cloned().chain(session.secrets().iter().cloned()));
+    let redactor = Redactor::new(job.secrets.values().chain(&job.hidden).cloned().chain(session.secrets().iter().cloned()));
     let tokens = Tokens::new(seed(&job.emission));
     let slots = Semaphore::new(job.parallel.max(1));
     let cache = shares_a_cache(session.environment()).then(Mutex::default);
@@ -163,7 +170,8 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
     for (index, root) in order.iter().cloned().enumerate() {
         let (tell, hear) = watch::channel(None);
         let reads = |label: &str| {
-            emitted(&shared.job.emission, &root.id).is_some_and(|emitted| needs::declares(&shared.job.emission, emitted, label))
+            emitted(&shared.job.emission, &root.id)
+                .is_some_and(|emitted| needs::declares(&shared.job.emission, emitted, label))
         };
         // Only what stands before it is waited for: the intent has producers first, so nothing waits for itself.
         let producers: Vec<(String, Told)> = root
@@ -192,7 +200,9 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
     }
     let lost = |root: &Root| RootResult {
         id: root.id.clone(),
-        outcome: RootOutcome::Failed { why: "csis stopped while it planned this root; this is a defect of csis".into() },
+        outcome: RootOutcome::Failed {
+            why: "csis stopped while it planned this root; this is a defect of csis".into(),
+        },
         timing: Timing::default(),
         engine: String::new(),
         notes: Vec::new(),
@@ -226,7 +236,9 @@ fn open_session(job: &PlanJob, roots: &[&Root]) -> Result<Session, EngineError> 
     let mut profiles = BTreeSet::new();
     for root in roots {
         profiles.extend(root.state.as_ref().and_then(|state| state.profile.clone()));
-        profiles.extend(emitted(&job.emission, &root.id).into_iter().flat_map(|emitted| needs::profiles(&job.emission, emitted)));
+        profiles.extend(
+            emitted(&job.emission, &root.id).into_iter().flat_map(|emitted| needs::profiles(&job.emission, emitted)),
+        );
     }
     let temporary = job.environment.get("TMPDIR").map_or("/tmp", String::as_str);
     Session::open(&job.environment, &profiles, Path::new(temporary)).map_err(|source| {
@@ -237,11 +249,17 @@ fn open_session(job: &PlanJob, roots: &[&Root]) -> Result<Session, EngineError> 
 /// `use_lockfile` came with 1.10.
 fn check_floor(engine: &Engine, emission: &Emission, emitted: &EmittedRoot) -> Result<(), EngineError> {
     let prefix = format!("{}/", emitted.directory.trim_end_matches('/'));
-    let locks = emission.files.iter().filter(|(name, _)| name.starts_with(&prefix)).flat_map(|(_, text)| text.lines()).any(|line| {
-        line.trim().strip_prefix("use_lockfile").is_some_and(|rest| rest.trim_start().trim_start_matches('=').trim() == "true")
-    });
+    let locks =
+        emission.files.iter().filter(|(name, _)| name.starts_with(&prefix)).flat_map(|(_, text)| text.lines()).any(
+            |line| {
+                line.trim()
+                    .strip_prefix("use_lockfile")
+                    .is_some_and(|rest| rest.trim_start().trim_start_matches('=').trim() == "true")
+            },
+        );
     if locks {
-        engine.needs("a state backend with `use_lockfile`", crate::version::Version { major: 1, minor: 10, patch: 0 })?;
+        engine
+            .needs("a state backend with `use_lockfile`", crate::version::Version { major: 1, minor: 10, patch: 0 })?;
     }
     Ok(())
 }
@@ -296,15 +314,17 @@ async fn one(shared: &Shared, root: &Root, producers: Vec<(String, Told)>) -> (R
                 Err(outcome) => (outcome, None),
             }
         }
-        None => (RootOutcome::Failed { why: format!("no engine is known for executable `{}`", root.engine.name) }, None),
+        None => {
+            (RootOutcome::Failed { why: format!("no engine is known for executable `{}`", root.engine.name) }, None)
+        }
     };
-    let word = match &outcome {
+    let told = match &outcome {
         RootOutcome::Planned(_) => "planned",
         RootOutcome::NotJudged { .. } => "not judged",
         RootOutcome::Failed { .. } => "failed",
         RootOutcome::NeedsUnapplied { .. } => "needs what will not be applied",
     };
-    shared.job.progress.step(&root.id, word);
+    shared.job.progress.step(&root.id, told);
     let done = Done { planned, chain: work.before + work.timing.total() };
     let engine = engine.map(Engine::to_string).unwrap_or_default();
     (RootResult { id: root.id.clone(), outcome, timing: work.timing, engine, notes: work.notes }, done)
@@ -324,7 +344,11 @@ impl Work<'_> {
         self.shared.job.progress.step(&self.root.id, what);
     }
 
-    async fn run(&mut self, engine: &Engine, producers: Vec<(String, Told)>) -> Result<(Plan, PlannedRoot), RootOutcome> {
+    async fn run(
+        &mut self,
+        engine: &Engine,
+        producers: Vec<(String, Told)>,
+    ) -> Result<(Plan, PlannedRoot), RootOutcome> {
         let shared = self.shared;
         let job = &shared.job;
         let emitted = emitted(&job.emission, &self.root.id)
@@ -419,7 +443,11 @@ impl Work<'_> {
     }
 
     /// Waits for the producers and decides what stands in for each one's state.
-    async fn stubs(&mut self, emitted: &EmittedRoot, producers: Vec<(String, Told)>) -> Result<BTreeMap<String, Stub>, RootOutcome> {
+    async fn stubs(
+        &mut self,
+        emitted: &EmittedRoot,
+        producers: Vec<(String, Told)>,
+    ) -> Result<BTreeMap<String, Stub>, RootOutcome> {
         let shared = self.shared;
         let mut stubs = BTreeMap::new();
         for (id, mut told) in producers {
@@ -435,13 +463,15 @@ impl Work<'_> {
             for read in self.root.reads.iter().filter(|read| read.root == id) {
                 if producer.applies.applies {
                     if planned.outputs_change || !planned.has_state {
-                        let stub = Stub::planned(&id, &planned.outputs, &shared.tokens)
-                            .map_err(|why| RootOutcome::Failed { why: format!("the outputs of `{id}` could not be read: {why}") })?;
+                        let stub = Stub::planned(&id, &planned.outputs, &shared.tokens).map_err(|why| {
+                            RootOutcome::Failed { why: format!("the outputs of `{id}` could not be read: {why}") }
+                        })?;
                         stubs.insert(read.label.clone(), stub);
                     }
                     continue;
                 }
-                let needs = needs::unmet(&shared.job.emission, emitted, self.root, producer, &read.label, &planned.outputs);
+                let needs =
+                    needs::unmet(&shared.job.emission, emitted, self.root, producer, &read.label, &planned.outputs);
                 if !needs.is_empty() {
                     return Err(RootOutcome::NeedsUnapplied {
                         producer: id,
@@ -466,7 +496,8 @@ impl Work<'_> {
         for instance in instances {
             let BuildRef::Deferred { series, runtime, .. } = &instance.build else { continue };
             let bakes = &self.shared.job.intent.bakes;
-            if let Some(bake) = bakes.iter().find(|bake| bake.due && bake.series == *series && bake.runtime == *runtime) {
+            if let Some(bake) = bakes.iter().find(|bake| bake.due && bake.series == *series && bake.runtime == *runtime)
+            {
                 let token = self.shared.tokens.for_build(series, runtime, &bake.fingerprint);
                 variables.insert(format!("{}_ami_id", instance.name.label), token.to_string());
             }

@@ -71,7 +71,9 @@ impl Inputs {
                 None => changed.push(format!("`{name}` is gone")),
             }
         }
-        changed.extend(now.inputs.keys().filter(|name| !self.inputs.contains_key(*name)).map(|name| format!("`{name}` is new")));
+        changed.extend(
+            now.inputs.keys().filter(|name| !self.inputs.contains_key(*name)).map(|name| format!("`{name}` is new")),
+        );
         stale_or_fresh(changed)
     }
 }
@@ -118,7 +120,8 @@ fn by_age(plan_file: &Path, folder: &Path) -> io::Result<Freshness> {
             let name = entry.file_name().to_string_lossy().into_owned();
             let counts = [".tf", ".tf.json", ".tftpl", ".tfvars", ".lock.hcl"].iter().any(|end| name.ends_with(end));
             if counts && fs::metadata(&path)?.modified()? >= planned {
-                newer.push(format!("`{}` is newer than the plan", path.strip_prefix(folder).unwrap_or(&path).display()));
+                newer
+                    .push(format!("`{}` is newer than the plan", path.strip_prefix(folder).unwrap_or(&path).display()));
             }
         }
     }
@@ -132,7 +135,11 @@ pub(crate) fn digest_of(path: &Path) -> io::Result<String> {
 
 /// What the engine or csis makes beside a root's files: no inputs.
 fn is_output(name: &str) -> bool {
-    name == ".terraform" || name.starts_with("tfplan") || name.starts_with("terraform.tfstate") || name == "errored.tfstate" || name == "unmount-receipts"
+    name == ".terraform"
+        || name.starts_with("tfplan")
+        || name.starts_with("terraform.tfstate")
+        || name == "errored.tfstate"
+        || name == "unmount-receipts"
 }
 
 fn add_folder(
@@ -157,7 +164,7 @@ fn add_folder(
             continue;
         }
         let bytes = fs::read(entry.path())?;
-        if file.ends_with(".tf") || file.ends_with(".tf.json") {
+        if [".tf", ".tf.json"].iter().any(|end| file.ends_with(end)) {
             let from = PathBuf::from(name);
             modules.extend(local_sources(&String::from_utf8_lossy(&bytes)).map(|source| (from.clone(), source)));
         }
@@ -255,7 +262,10 @@ mod tests {
         }
         assert_eq!(judge_plan_file(&plan, "x").unwrap(), Freshness::Fresh);
         at(&plan, 20);
-        assert_eq!(judge_plan_file(&plan, "x").unwrap(), Freshness::Stale(vec!["`u.tftpl` is newer than the plan".into()]));
+        assert_eq!(
+            judge_plan_file(&plan, "x").unwrap(),
+            Freshness::Stale(vec!["`u.tftpl` is newer than the plan".into()])
+        );
     }
 
     #[test]

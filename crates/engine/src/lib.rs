@@ -6,6 +6,8 @@
 //! **Invariant:** nothing here reads the process's own environment or clock; what the engine may see is handed in. No value that leaves is a secret, but for
 //! [`plan::Outputs`], which has no text form.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod engine;
 mod graph;
 pub mod inputs;

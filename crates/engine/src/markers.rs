@@ -227,7 +227,9 @@ mod tests {
         let template = "a\"b\\c\nd$${e}%%{f}$g";
         assert_eq!(
             opened,
-            format!("# ENC[age:eA==]\na = \"x${{lookup(m, \"k\")}}{quoted}y\"\nb = <<-EOT\n  {template}\n  EOT\nc = \"$${{{quoted}\"\n")
+            format!(
+                "# ENC[age:eA==]\na = \"x${{lookup(m, \"k\")}}{quoted}y\"\nb = <<-EOT\n  {template}\n  EOT\nc = \"$${{{quoted}\"\n"
+            )
         );
     }
 

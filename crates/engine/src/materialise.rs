@@ -4,7 +4,7 @@
 //! by their owner alone; `tfplan`, `.terraform` and opened secrets exist only there.
 
 use crate::markers::{self, Unopened};
-use csis_values::emission::{EmittedRoot, Emission};
+use csis_values::emission::{Emission, EmittedRoot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
@@ -72,7 +72,8 @@ pub fn materialise(
     secrets: &BTreeMap<String, String>,
 ) -> Result<WorkingCopy, MaterialiseError> {
     let copy = place(tree, generation, &root.directory)?;
-    let base = copy.directory.ancestors().nth(Path::new(&root.directory).components().count()).unwrap_or(tree).to_owned();
+    let base =
+        copy.directory.ancestors().nth(Path::new(&root.directory).components().count()).unwrap_or(tree).to_owned();
     private_folder(&copy.directory)?;
     // Git never sees the working copies, whatever the tree's own ignore file says.
     let ignore = base.join(".gitignore");
@@ -114,7 +115,8 @@ pub fn carry_lock_back(copy: &WorkingCopy) -> Result<bool, MaterialiseError> {
     if fs::read(&to).is_ok_and(|old| old == lock) {
         return Ok(false);
     }
-    fs::create_dir_all(&copy.generated).map_err(|source| MaterialiseError::Io { path: copy.generated.clone(), source })?;
+    fs::create_dir_all(&copy.generated)
+        .map_err(|source| MaterialiseError::Io { path: copy.generated.clone(), source })?;
     fs::write(&to, lock).map_err(|source| MaterialiseError::Io { path: to, source })?;
     Ok(true)
 }
@@ -252,8 +254,10 @@ mod tests {
         fs::create_dir(copy.directory.join(".terraform")).unwrap();
         let second = emission(&[(&format!("{at}/main.tf"), "b = 1\n")]);
         materialise(tree.path(), "generated", &second, &root(), &secrets).unwrap();
-        let mut left: Vec<String> =
-            fs::read_dir(&copy.directory).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut left: Vec<String> = fs::read_dir(&copy.directory)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         left.sort();
         assert_eq!(left, [".terraform", LOCK, "i.auto.tfvars", "main.tf", "terraform.tfstate", "tfplan"]);
         assert!(!generated.join("main.tf").exists());
@@ -270,7 +274,14 @@ mod tests {
         let private = tree.path().join("_private").join(at);
         fs::create_dir_all(&private).unwrap();
         symlink(&victim, private.join("main.tf")).unwrap();
-        let copy = materialise(tree.path(), "generated", &emission(&[(&format!("{at}/main.tf"), "x = 1\n")]), &root(), &BTreeMap::new()).unwrap();
+        let copy = materialise(
+            tree.path(),
+            "generated",
+            &emission(&[(&format!("{at}/main.tf"), "x = 1\n")]),
+            &root(),
+            &BTreeMap::new(),
+        )
+        .unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&copy.directory), mode(&copy.directory.join("main.tf"))), (0o700, 0o600));

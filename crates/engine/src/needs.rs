@@ -2,7 +2,7 @@
 
 use crate::plan::Outputs;
 use crate::plan::json::Json;
-use csis_values::emission::{EmittedRoot, Emission};
+use csis_values::emission::{Emission, EmittedRoot};
 use csis_values::intent::{Content, Root};
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,11 @@ fn stands(outputs: &Outputs, steps: &[Step]) -> bool {
 fn is_planned(outputs: &Outputs, steps: &[Step]) -> bool {
     let Some((Step::Key(name), rest)) = steps.split_first() else { return false };
     let Some(output) = outputs.0.get(name) else { return false };
-    let known = output.after().ok().flatten().is_some_and(|after| reach(&after, rest).is_some_and(|value| *value != Json::Null));
+    let known = output
+        .after()
+        .ok()
+        .flatten()
+        .is_some_and(|after| reach(&after, rest).is_some_and(|value| *value != Json::Null));
     known || output.after_unknown().ok().flatten().is_some_and(|marks| is_marked(&marks, rest))
 }
 
@@ -118,7 +122,7 @@ fn references(emission: &Emission, emitted: &EmittedRoot, label: &str) -> Vec<Re
     let start = format!("data.terraform_remote_state.{label}.outputs");
     let prefix = format!("{}/", emitted.directory.trim_end_matches('/'));
     let mut found = Vec::new();
-    for (_, text) in emission.files.iter().filter(|(name, _)| name.starts_with(&prefix) && name.ends_with(".tf")) {
+    for (_, text) in emission.files.iter().filter(|(name, _)| is_in(name, &prefix, &[".tf"])) {
         let mut block = String::new();
         for line in text.lines() {
             if line.trim_start().starts_with('#') {
@@ -138,6 +142,10 @@ fn references(emission: &Emission, emitted: &EmittedRoot, label: &str) -> Vec<Re
     found
 }
 
+fn is_in(name: &str, prefix: &str, ends: &[&str]) -> bool {
+    name.starts_with(prefix) && ends.iter().any(|end| name.ends_with(end))
+}
+
 /// The address of the block that a line at the margin opens.
 fn block_of(line: &str) -> Option<String> {
     if !line.ends_with('{') || line.starts_with(char::is_whitespace) {
@@ -146,7 +154,11 @@ fn block_of(line: &str) -> Option<String> {
     let mut words = line.trim_end_matches('{').split_whitespace().map(|word| word.trim_matches('"'));
     let kind = words.next()?;
     let labels: Vec<&str> = words.collect();
-    Some(if kind == "resource" { labels.join(".") } else { std::iter::once(kind).chain(labels).collect::<Vec<_>>().join(".") })
+    Some(if kind == "resource" {
+        labels.join(".")
+    } else {
+        std::iter::once(kind).chain(labels).collect::<Vec<_>>().join(".")
+    })
 }
 
 fn steps(text: &str) -> Vec<Step> {
@@ -178,13 +190,16 @@ fn steps(text: &str) -> Vec<Step> {
 pub fn declares(emission: &Emission, emitted: &EmittedRoot, label: &str) -> bool {
     let prefix = format!("{}/", emitted.directory.trim_end_matches('/'));
     let block = format!("data \"terraform_remote_state\" \"{label}\"");
-    emission.files.iter().any(|(name, text)| name.starts_with(&prefix) && text.lines().any(|line| line.starts_with(&block)))
+    emission
+        .files
+        .iter()
+        .any(|(name, text)| name.starts_with(&prefix) && text.lines().any(|line| line.starts_with(&block)))
 }
 
 /// Profiles that the files of a root name.
 pub fn profiles(emission: &Emission, emitted: &EmittedRoot) -> Vec<String> {
     let prefix = format!("{}/", emitted.directory.trim_end_matches('/'));
-    let files = emission.files.iter().filter(|(name, _)| name.starts_with(&prefix) && (name.ends_with(".tf") || name.ends_with(".hcl")));
+    let files = emission.files.iter().filter(|(name, _)| is_in(name, &prefix, &[".tf", ".hcl"]));
     let mut found: Vec<String> = files
         .flat_map(|(_, text)| text.lines())
         .filter_map(|line| {

@@ -186,8 +186,11 @@ mod tests {
         let tokens = Tokens::new("emission");
         let token = tokens.for_output("storage/volumes", "storage_ledger.volume_id").to_string();
         assert_eq!(tokens.meaning(&token).unwrap().to_string(), "storage/volumes:storage_ledger.volume_id");
-        let other = Tokens::new("emission with another tag").for_output("storage/volumes", "storage_ledger.volume_id").to_string();
-        for typed in [other.as_str(), "csis-pending:storage/volumes:storage_ledger.volume_id", "vol-0123456789abcdef0"] {
+        let other = Tokens::new("emission with another tag")
+            .for_output("storage/volumes", "storage_ledger.volume_id")
+            .to_string();
+        for typed in [other.as_str(), "csis-pending:storage/volumes:storage_ledger.volume_id", "vol-0123456789abcdef0"]
+        {
             assert_eq!((tokens.meaning(typed), tokens.canonical(typed)), (None, None), "{typed}");
         }
     }
@@ -198,7 +201,10 @@ mod tests {
         let token = tokens.for_output("storage/volumes", "storage_ledger.volume_id").to_string();
         let script = format!("VOL={token}\n");
         assert_eq!(tokens.readable(&script).unwrap(), "VOL=(pending storage/volumes:storage_ledger.volume_id)\n");
-        assert_eq!(tokens.canonical(&script).unwrap(), "VOL=\0csis-pending:storage/volumes:storage_ledger.volume_id\0\n");
+        assert_eq!(
+            tokens.canonical(&script).unwrap(),
+            "VOL=\0csis-pending:storage/volumes:storage_ledger.volume_id\0\n"
+        );
     }
 
     #[test]

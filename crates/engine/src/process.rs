@@ -61,21 +61,22 @@ impl Call<'_> {
         Ok(Running { child })
     }
 
+    async fn stop(&self, mut running: Running) -> ProcessError {
+        running.end().await;
+        ProcessError::Timeout { program: self.name(), limit: self.limit }
+    }
+
     /// Runs to the end. `line` sees every line of stdout.
     pub async fn run(&self, mut line: impl FnMut(&str)) -> Result<Left, ProcessError> {
         let mut running = self.spawn()?;
         let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
         let work = async {
-            let (stdout, stderr, status) = tokio::join!(tail(stdout, &mut line), tail(stderr, |_| {}), running.child.wait());
+            let (stdout, stderr, status) =
+                tokio::join!(tail(stdout, &mut line), tail(stderr, |_| {}), running.child.wait());
             status.map(|status| Left { status, stdout, stderr })
         };
-        match tokio::time::timeout(self.limit, work).await {
-            Ok(done) => done.map_err(|source| ProcessError::Io { program: self.name(), source }),
-            Err(_) => {
-                running.end().await;
-                Err(ProcessError::Timeout { program: self.name(), limit: self.limit })
-            }
-        }
+        let Ok(done) = tokio::time::timeout(self.limit, work).await else { return Err(self.stop(running).await) };
+        done.map_err(|source| ProcessError::Io { program: self.name(), source })
     }
 
     /// Hands stdout to a reader that blocks, on a thread of its own, while the process runs.
@@ -95,13 +96,8 @@ impl Call<'_> {
             let value = value.map_err(std::io::Error::other)?;
             Ok((value, Left { status: status?, stdout: String::new(), stderr }))
         };
-        match tokio::time::timeout(self.limit, work).await {
-            Ok(done) => done.map_err(failed),
-            Err(_) => {
-                running.end().await;
-                Err(ProcessError::Timeout { program: self.name(), limit: self.limit })
-            }
-        }
+        let Ok(done) = tokio::time::timeout(self.limit, work).await else { return Err(self.stop(running).await) };
+        done.map_err(failed)
     }
 }
 
@@ -113,7 +109,9 @@ struct Running {
 impl Running {
     fn interrupt(&self) {
         #[cfg(unix)]
-        if let Some(pid) = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
+        if let Some(pid) =
+            self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
+        {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
         }
     }
@@ -176,7 +174,11 @@ pub fn find(name: &str, environment: &BTreeMap<String, String>) -> Option<PathBu
         return runs(&path).then(|| std::path::absolute(&path).unwrap_or(path));
     }
     let folders = environment.get("PATH")?;
-    folders.split(':').filter(|folder| folder.starts_with('/')).map(|folder| Path::new(folder).join(name)).find(|path| runs(path))
+    folders
+        .split(':')
+        .filter(|folder| folder.starts_with('/'))
+        .map(|folder| Path::new(folder).join(name))
+        .find(|path| runs(path))
 }
 
 fn runs(path: &Path) -> bool {
@@ -198,7 +200,13 @@ mod tests {
     }
 
     fn shell<'a>(script: &str, environment: &'a BTreeMap<String, String>, limit: Duration) -> Call<'a> {
-        Call { program: Path::new("/bin/sh"), arguments: vec!["-c".into(), script.into()], directory: Path::new("/"), environment, limit }
+        Call {
+            program: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), script.into()],
+            directory: Path::new("/"),
+            environment,
+            limit,
+        }
     }
 
     #[tokio::test]

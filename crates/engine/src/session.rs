@@ -65,8 +65,16 @@ const AMBIENT: &[&str] = &[
 #[derive(Clone, PartialEq, Eq)]
 pub enum Held {
     /// A role to assume with a token that the SDKs read from a file.
-    WebIdentity { role: String, token_file: String, session_name: String },
-    Keys { id: String, secret: String, token: Option<String> },
+    WebIdentity {
+        role: String,
+        token_file: String,
+        session_name: String,
+    },
+    Keys {
+        id: String,
+        secret: String,
+        token: Option<String>,
+    },
     /// None that csis knows; the SDKs may find one by themselves.
     Nothing,
 }
@@ -106,10 +114,16 @@ pub struct Session {
 
 impl Session {
     /// `profiles`: the ones the tree names. `temporary`: where the private folder is made.
-    pub fn open(ambient: &BTreeMap<String, String>, profiles: &BTreeSet<String>, temporary: &Path) -> io::Result<Session> {
+    pub fn open(
+        ambient: &BTreeMap<String, String>,
+        profiles: &BTreeSet<String>,
+        temporary: &Path,
+    ) -> io::Result<Session> {
         let mut environment: BTreeMap<String, String> = ambient
             .iter()
-            .filter(|(name, _)| PASSES.contains(&name.as_str()) || PASSES_BY_PREFIX.iter().any(|prefix| name.starts_with(prefix)))
+            .filter(|(name, _)| {
+                PASSES.contains(&name.as_str()) || PASSES_BY_PREFIX.iter().any(|prefix| name.starts_with(prefix))
+            })
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         environment.insert("TF_IN_AUTOMATION".into(), "1".into());
@@ -169,7 +183,10 @@ fn sections(held: &Held, profiles: &BTreeSet<String>) -> String {
         let _ = writeln!(text, "{title}");
         match held {
             Held::WebIdentity { role, token_file, session_name } => {
-                let _ = writeln!(text, "role_arn = {role}\nweb_identity_token_file = {token_file}\nrole_session_name = {session_name}");
+                let _ = writeln!(
+                    text,
+                    "role_arn = {role}\nweb_identity_token_file = {token_file}\nrole_session_name = {session_name}"
+                );
             }
             Held::Keys { id, secret, token } => {
                 let _ = writeln!(text, "aws_access_key_id = {id}\naws_secret_access_key = {secret}");
@@ -259,7 +276,14 @@ mod tests {
         let names: Vec<&str> = session.environment().keys().map(String::as_str).collect();
         assert_eq!(
             names,
-            ["AWS_CONFIG_FILE", "AWS_ENDPOINT_URL_S3", "AWS_SHARED_CREDENTIALS_FILE", "CHECKPOINT_DISABLE", "PATH", "TF_IN_AUTOMATION"]
+            [
+                "AWS_CONFIG_FILE",
+                "AWS_ENDPOINT_URL_S3",
+                "AWS_SHARED_CREDENTIALS_FILE",
+                "CHECKPOINT_DISABLE",
+                "PATH",
+                "TF_IN_AUTOMATION"
+            ]
         );
         assert_eq!(session.secrets(), ["hush"]);
         assert!(!format!("{session:?} {:?}", Held::of(&ambient)).contains("hush"));
@@ -268,7 +292,8 @@ mod tests {
     #[test]
     fn every_profile_is_backed_by_the_session_at_hand() {
         let temporary = tempfile::tempdir().unwrap();
-        let ambient = env(&[("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "key"), ("AWS_SESSION_TOKEN", "tok")]);
+        let ambient =
+            env(&[("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "key"), ("AWS_SESSION_TOKEN", "tok")]);
         let session = Session::open(&ambient, &profiles(), temporary.path()).unwrap();
         let config = PathBuf::from(&session.environment()["AWS_CONFIG_FILE"]);
         let section = "aws_access_key_id = id\naws_secret_access_key = key\naws_session_token = tok\n\n";

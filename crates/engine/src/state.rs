@@ -108,7 +108,9 @@ impl<'de> serde::Deserialize<'de> for Facts {
                 let mut facts = StateFacts::default();
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
-                        "lineage" => facts.lineage = map.next_value::<Option<String>>()?.filter(|lineage| !lineage.is_empty()),
+                        "lineage" => {
+                            facts.lineage = map.next_value::<Option<String>>()?.filter(|lineage| !lineage.is_empty())
+                        }
                         "serial" => facts.serial = map.next_value()?,
                         _ => {
                             map.next_value::<IgnoredAny>()?;
@@ -134,10 +136,14 @@ mod tests {
     /// An archive with one stored entry.
     fn archive(name: &str, body: &str) -> Vec<u8> {
         let le = |number: usize, bytes: usize| number.to_le_bytes()[..bytes].to_vec();
-        let mut out = [LOCAL.to_vec(), vec![0; 14], le(body.len(), 4), le(body.len(), 4), le(name.len(), 2), le(0, 2)].concat();
+        let mut out =
+            [LOCAL.to_vec(), vec![0; 14], le(body.len(), 4), le(body.len(), 4), le(name.len(), 2), le(0, 2)].concat();
         out.extend(name.bytes().chain(body.bytes()));
         let directory = out.len();
-        out.extend([ENTRY.to_vec(), vec![0; 16], le(body.len(), 4), le(body.len(), 4), le(name.len(), 2), vec![0; 16]].concat());
+        out.extend(
+            [ENTRY.to_vec(), vec![0; 16], le(body.len(), 4), le(body.len(), 4), le(name.len(), 2), vec![0; 16]]
+                .concat(),
+        );
         out.extend(name.bytes());
         let size = out.len() - directory;
         out.extend([END.to_vec(), vec![0; 8], le(size, 4), le(directory, 4), vec![0; 2]].concat());

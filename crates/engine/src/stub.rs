@@ -49,13 +49,19 @@ impl Stub {
     }
 
     fn state(&self) -> String {
-        let mut text = String::from("{\"version\":4,\"terraform_version\":\"1.6.0\",\"serial\":1,\"lineage\":\"csis-pending\",\"outputs\":{");
+        let mut text = String::from(
+            "{\"version\":4,\"terraform_version\":\"1.6.0\",\"serial\":1,\"lineage\":\"csis-pending\",\"outputs\":{",
+        );
         for (index, (name, output)) in self.outputs.iter().enumerate() {
             if index > 0 {
                 text.push(',');
             }
             quote(&mut text, name);
-            let _ = write!(text, ":{{\"value\":{},\"type\":{},\"sensitive\":{}}}", output.value, output.kind, output.sensitive);
+            let _ = write!(
+                text,
+                ":{{\"value\":{},\"type\":{},\"sensitive\":{}}}",
+                output.value, output.kind, output.sensitive
+            );
         }
         text.push_str("},\"resources\":[],\"check_results\":null}\n");
         text
@@ -71,7 +77,10 @@ pub fn lay(directory: &Path, stubs: &BTreeMap<String, Stub>) -> Result<(), Mater
     for (label, stub) in stubs {
         let file = format!("csis-pending-{}.tfstate", csis_values::name::label(label));
         write_if_changed(&directory.join(&file), stub.state().as_bytes())?;
-        let config = hcl::Expression::Object(hcl::expr::Object::from_iter([(hcl::ObjectKey::from("path"), hcl::Expression::from(file))]));
+        let config = hcl::Expression::Object(hcl::expr::Object::from_iter([(
+            hcl::ObjectKey::from("path"),
+            hcl::Expression::from(file),
+        )]));
         body = body.add_block(
             hcl::Block::builder("data")
                 .add_labels(["terraform_remote_state", label.as_str()])
@@ -127,8 +136,12 @@ impl Merge<'_> {
                 Json::List(merged.collect())
             }
             // The engine leaves out collections of which nothing is known yet.
-            (Json::Null, Some(marks @ Json::Map(_))) if marks.marks_any() => self.step(Json::Map(Vec::new()), Some(marks)),
-            (Json::Null, Some(marks @ Json::List(_))) if marks.marks_any() => self.step(Json::List(Vec::new()), Some(marks)),
+            (Json::Null, Some(marks @ Json::Map(_))) if marks.marks_any() => {
+                self.step(Json::Map(Vec::new()), Some(marks))
+            }
+            (Json::Null, Some(marks @ Json::List(_))) if marks.marks_any() => {
+                self.step(Json::List(Vec::new()), Some(marks))
+            }
             (value, _) => value,
         }
     }
@@ -180,7 +193,8 @@ mod tests {
             "gone":{"actions":["delete"],"before":"x","after":null,"after_unknown":false}}}"#;
         let tokens = Tokens::new("e");
         let redactor = Redactor::default();
-        let (_, outputs) = read(text.as_bytes(), Reading { source: "p", redactor: &redactor, tokens: None, ours: true });
+        let (_, outputs) =
+            read(text.as_bytes(), Reading { source: "p", redactor: &redactor, tokens: None, ours: true });
         let stub = Stub::planned("storage/volumes", &outputs, &tokens).unwrap();
         let token = |path: &str| tokens.for_output("storage/volumes", path).to_string();
         let data = format!(
@@ -204,7 +218,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         lay(folder.path(), &BTreeMap::from([("volumes".to_owned(), Stub::empty())])).unwrap();
         let text = std::fs::read_to_string(folder.path().join(OVERRIDE)).unwrap();
-        assert!(text.contains("data \"terraform_remote_state\" \"volumes\"") && text.contains("backend = \"local\""), "{text}");
-        assert!(text.contains("csis-pending-volumes.tfstate") && folder.path().join("csis-pending-volumes.tfstate").is_file());
+        assert!(
+            text.contains("data \"terraform_remote_state\" \"volumes\"") && text.contains("backend = \"local\""),
+            "{text}"
+        );
+        assert!(
+            text.contains("csis-pending-volumes.tfstate")
+                && folder.path().join("csis-pending-volumes.tfstate").is_file()
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! With a real engine, but its builtin provider and local state alone: what happens between roots. Only these tests see that the engine accepts overrides, stubs
 //! and tokens as csis writes them.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -26,11 +26,19 @@ fn outcome<'r>(result: &'r PlanResult, id: &str) -> &'r RootOutcome {
 }
 
 fn change<'p>(plan: &'p Plan, address: &str) -> &'p Change {
-    plan.changes.iter().find(|change| change.address == address).unwrap_or_else(|| panic!("{address} in {:?}", plan.changes))
+    plan.changes
+        .iter()
+        .find(|change| change.address == address)
+        .unwrap_or_else(|| panic!("{address} in {:?}", plan.changes))
 }
 
 fn after<'c>(change: &'c Change, path: &str) -> &'c Shown {
-    &change.attributes.iter().find(|a| a.path == path).unwrap_or_else(|| panic!("{path} in {:?}", change.attributes)).after
+    &change
+        .attributes
+        .iter()
+        .find(|a| a.path == path)
+        .unwrap_or_else(|| panic!("{path} in {:?}", change.attributes))
+        .after
 }
 
 const ATTACHMENT: &str = "terraform_data.attachment[\"ledger\"]";
@@ -66,13 +74,19 @@ async fn what_stands_is_read_from_the_state_and_a_replaced_volume_replaces_its_a
     assert!(plan(&result, STORAGE).changes.is_empty() && plan(&result, STORAGE).unchanged == 1);
     let state = plan(&result, STORAGE).state.clone().unwrap();
     assert!(state.exists && state.lineage.is_some() && state.serial.is_some());
-    assert!(matches!(after(change(plan(&result, FLEET), ATTACHMENT), "triggers_replace"), Shown::Value(id) if id.len() == 36));
+    assert!(
+        matches!(after(change(plan(&result, FLEET), ATTACHMENT), "triggers_replace"), Shown::Value(id) if id.len() == 36)
+    );
     tree.apply(&engine, FLEET_DIR);
 
     let unchanged = plan_all(tree.job()).await.unwrap();
     assert!(plan(&unchanged, FLEET).changes.is_empty());
 
-    tree.emission.files.get_mut(&format!("{STORAGE_DIR}/main.tf")).map(|text| *text = text.replace("\"a\"", "\"b\"")).unwrap();
+    tree.emission
+        .files
+        .get_mut(&format!("{STORAGE_DIR}/main.tf"))
+        .map(|text| *text = text.replace("\"a\"", "\"b\""))
+        .unwrap();
     let replaced = plan_all(tree.job()).await.unwrap();
     assert_eq!(change(plan(&replaced, STORAGE), "terraform_data.ledger").action, Action::Replace);
     let attachment = change(plan(&replaced, FLEET), ATTACHMENT);
@@ -93,7 +107,10 @@ async fn a_plan_only_producer_is_named_with_its_flag_by_who_needs_it() {
     let RootOutcome::NeedsUnapplied { producer, flag, at, needs, .. } = outcome(&result, FLEET) else {
         panic!("{:?}", outcome(&result, FLEET))
     };
-    assert_eq!((producer.as_str(), flag.as_str(), at.as_ref().unwrap().to_string().as_str()), (STORAGE, "apply_storage", "cfg/_config.yml:9:3"));
+    assert_eq!(
+        (producer.as_str(), flag.as_str(), at.as_ref().unwrap().to_string().as_str()),
+        (STORAGE, "apply_storage", "cfg/_config.yml:9:3")
+    );
     let need = &needs[0];
     assert_eq!(
         (need.instance.as_deref(), need.storage.as_deref(), need.output.as_str(), need.block.as_str()),
@@ -108,7 +125,11 @@ async fn a_plan_only_producer_is_judged_as_it_stands() {
     plan_all(tree.job()).await.unwrap();
     tree.apply(&engine, STORAGE_DIR);
     tree.plan_only(("cfg/_config.yml", 9));
-    tree.emission.files.get_mut(&format!("{STORAGE_DIR}/main.tf")).map(|text| *text = text.replace("\"a\"", "\"b\"")).unwrap();
+    tree.emission
+        .files
+        .get_mut(&format!("{STORAGE_DIR}/main.tf"))
+        .map(|text| *text = text.replace("\"a\"", "\"b\""))
+        .unwrap();
     let result = plan_all(tree.job()).await.unwrap();
     assert_eq!(change(plan(&result, STORAGE), "terraform_data.ledger").action, Action::Replace);
     let stands = after(change(plan(&result, FLEET), ATTACHMENT), "triggers_replace");
@@ -118,7 +139,8 @@ async fn a_plan_only_producer_is_judged_as_it_stands() {
 #[tokio::test]
 async fn a_plan_only_producer_that_never_was_does_not_stop_who_needs_nothing_of_it() {
     let Some(engine) = engine() else { return };
-    let reads_nothing = MACHINE.replace("data.terraform_remote_state.volumes.outputs.storage_ledger.volume_id", "\"none\"");
+    let reads_nothing =
+        MACHINE.replace("data.terraform_remote_state.volumes.outputs.storage_ledger.volume_id", "\"none\"");
     let mut tree = Tree::new(&engine, LEDGER, &reads_nothing);
     tree.plan_only(("cfg/_config.yml", 9));
     let result = plan_all(tree.job()).await.unwrap();
@@ -131,7 +153,12 @@ async fn a_failed_producer_leaves_its_consumer_unjudged_and_says_why_it_failed()
     let tree = Tree::new(&engine, &format!("{LEDGER}\noutput \"x\" {{\n  value = [][0]\n}}\n"), MACHINE);
     let result = plan_all(tree.job()).await.unwrap();
     let RootOutcome::Failed { why } = outcome(&result, STORAGE) else { panic!("{:?}", outcome(&result, STORAGE)) };
-    assert!(why.contains("Invalid index") && why.contains("main.tf:") && !why.contains(&*tree.folder.path().to_string_lossy()), "{why}");
+    assert!(
+        why.contains("Invalid index")
+            && why.contains("main.tf:")
+            && !why.contains(&*tree.folder.path().to_string_lossy()),
+        "{why}"
+    );
     let RootOutcome::NotJudged { why, producer } = outcome(&result, FLEET) else { panic!() };
     assert!(why.contains(STORAGE) && producer.as_deref() == Some(STORAGE));
 }
@@ -145,7 +172,8 @@ async fn a_token_text_that_a_user_typed_is_a_text() {
     let stub = first.read(format!("_private/{FLEET_DIR}/csis-pending-volumes.tfstate"));
     let old_token = stub.split("\"volume_id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     assert!(old_token.starts_with("vol-"));
-    let fleet = format!("{MACHINE}\nresource \"terraform_data\" \"typed\" {{\n  input = [\"{typed}\", \"{old_token}\"]\n}}\n");
+    let fleet =
+        format!("{MACHINE}\nresource \"terraform_data\" \"typed\" {{\n  input = [\"{typed}\", \"{old_token}\"]\n}}\n");
     let tree = Tree::new(&engine, LEDGER, &fleet);
     let result = plan_all(tree.job()).await.unwrap();
     let change_ = change(plan(&result, FLEET), "terraform_data.typed");
@@ -189,7 +217,9 @@ async fn a_profile_without_a_session_is_not_judged_and_the_engine_is_not_asked()
     tree.file(STORAGE_DIR, "p.tf", "# profile\nlocals {\n  profile = \"harbor\"\n}\n");
     tree.environment.insert("HOME".into(), "/nonexistent".into());
     let result = plan_all(tree.job()).await.unwrap();
-    assert!(matches!(outcome(&result, STORAGE), RootOutcome::NotJudged { why, producer: None } if why.contains("`harbor`")));
+    assert!(
+        matches!(outcome(&result, STORAGE), RootOutcome::NotJudged { why, producer: None } if why.contains("`harbor`"))
+    );
     tree.environment.insert("AWS_ACCESS_KEY_ID".into(), "test".into());
     tree.environment.insert("AWS_SECRET_ACCESS_KEY".into(), "test".into());
     plan(&plan_all(tree.job()).await.unwrap(), STORAGE);
@@ -213,7 +243,10 @@ async fn a_missing_engine_or_version_is_told_before_anything_starts() {
     let Some(engine) = engine() else { return };
     let mut tree = Tree::new("no-such-engine", LEDGER, MACHINE);
     let error = plan_all(tree.job()).await.unwrap_err();
-    assert!(matches!(&error, EngineError::Missing { binary, .. } if binary == "no-such-engine") && error.help().contains("--tool engine="));
+    assert!(
+        matches!(&error, EngineError::Missing { binary, .. } if binary == "no-such-engine")
+            && error.help().contains("--tool engine=")
+    );
     let mut job = tree.job();
     job.tools.insert("tofu".into(), engine.clone());
     plan_all(job).await.unwrap();

@@ -63,7 +63,11 @@ impl<'de> Visitor<'de> for ConfigurationSeed<'_> {
         match self.at {
             At::Resources => {
                 while list
-                    .next_element_seed(ConfigurationSeed { found: self.found, at: At::Resource, prefix: self.prefix.clone() })?
+                    .next_element_seed(ConfigurationSeed {
+                        found: self.found,
+                        at: At::Resource,
+                        prefix: self.prefix.clone(),
+                    })?
                     .is_some()
                 {}
             }
@@ -117,7 +121,8 @@ impl ConfigurationSeed<'_> {
                 "mode" => mode = map.next_value()?,
                 "type" => kind = map.next_value()?,
                 "provisioners" => {
-                    let seed = ConfigurationSeed { found: &mut *self.found, at: At::Provisioners, prefix: String::new() };
+                    let seed =
+                        ConfigurationSeed { found: &mut *self.found, at: At::Provisioners, prefix: String::new() };
                     provisioners.append(&mut map.next_value_seed(seed)?);
                 }
                 _ => {

@@ -120,9 +120,14 @@ pub fn differences(sides: Sides<'_>, forced: &[String], lens: Lens<'_>, detail: 
     let mut found = walk.found;
     drop_tags_that_follow(&mut found);
     for change in &mut found {
-        change.forces_replacement = forced.iter().any(|path| reaches(path, &change.path) || reaches(&change.path, path));
+        change.forces_replacement =
+            forced.iter().any(|path| reaches(path, &change.path) || reaches(&change.path, path));
     }
-    let weighty = |change: &AttributeChange| change.forces_replacement || JUDGED.contains(&head(&change.path));
+    // What an object begins with is among its facts; what it had before is told here alone.
+    let is_new = !sides.before.is_some_and(|before| *before != Json::Null);
+    let weighty = |change: &AttributeChange| {
+        change.forces_replacement || (!is_new && JUDGED.contains(&head(&change.path)))
+    };
     found.sort_by(|a, b| weighty(b).cmp(&weighty(a)).then_with(|| a.path.cmp(&b.path)));
     let mut kept = 0;
     while kept < found.len() && kept < ATTRIBUTES {
@@ -158,7 +163,7 @@ fn cost(change: &AttributeChange) -> usize {
         Shown::Value(text) | Shown::Pending(text) => text.len(),
         _ => 0,
     };
-    240 + change.path.len() + size(&change.before) + size(&change.after)
+    320 + change.path.len() + size(&change.before) + size(&change.after)
 }
 
 /// `tags_all` where it says what `tags` says is no difference of its own.
@@ -219,7 +224,11 @@ impl Walk<'_> {
             Some(Json::List(_)) => 'l',
             _ => '-',
         };
-        let after = if side(sides.after) == '-' && sides.unknown.is_some_and(Json::marks_any) { parts } else { side(sides.after) };
+        let after = if side(sides.after) == '-' && sides.unknown.is_some_and(Json::marks_any) {
+            parts
+        } else {
+            side(sides.after)
+        };
         match (side(sides.before), if unknown { '-' } else { after }) {
             ('m', 'm' | '-') | ('-', 'm') if !unknown => self.map(path, sides, named_secret),
             ('l', 'l' | '-') | ('-', 'l') if !unknown => self.list(path, sides, named_secret),
@@ -257,8 +266,12 @@ impl Walk<'_> {
                 before: before.get(key),
                 after: after.get(key),
                 unknown: sides.unknown.and_then(|mark| mark.get(key)),
-                hidden_before: sides.hidden_before.and_then(|mark| if under(Some(mark)) { Some(mark) } else { mark.get(key) }),
-                hidden_after: sides.hidden_after.and_then(|mark| if under(Some(mark)) { Some(mark) } else { mark.get(key) }),
+                hidden_before: sides
+                    .hidden_before
+                    .and_then(|mark| if under(Some(mark)) { Some(mark) } else { mark.get(key) }),
+                hidden_after: sides
+                    .hidden_after
+                    .and_then(|mark| if under(Some(mark)) { Some(mark) } else { mark.get(key) }),
             };
             self.step(path, inner, named_secret || is_secret_name(key));
             path.truncate(length);
@@ -273,7 +286,8 @@ impl Walk<'_> {
         };
         let count = length_of(Some(before)).max(length_of(Some(after))).max(length_of(sides.unknown));
         let plain = |side: &Json<'_>| matches!(side, Json::List(items) if items.iter().all(Json::is_scalar));
-        let marked = sides.hidden_before.is_some_and(Json::marks_any) || sides.hidden_after.is_some_and(Json::marks_any);
+        let marked =
+            sides.hidden_before.is_some_and(Json::marks_any) || sides.hidden_after.is_some_and(Json::marks_any);
         let nested = matches!(sides.unknown, Some(Json::List(items)) if !items.iter().all(Json::is_scalar));
         if count == 0 || (plain(before) && plain(after) && !nested && !marked) {
             return self.leaf(path, sides, named_secret);
@@ -297,7 +311,8 @@ impl Walk<'_> {
     /// A scalar, an empty collection or a list of scalars.
     fn leaf(&mut self, path: &str, sides: Sides<'_>, named_secret: bool) {
         let hidden = [sides.hidden_before, sides.hidden_after].contains(&Some(&Json::Bool(true)));
-        let secret = hidden || (named_secret && ![sides.before, sides.after].iter().flatten().all(|value| harmless(value)));
+        let secret =
+            hidden || (named_secret && ![sides.before, sides.after].iter().flatten().all(|value| harmless(value)));
         let name = path.rsplit('.').next().unwrap_or(path);
         let script = SCRIPTS.contains(&head(name));
         let unknown = sides.unknown == Some(&Json::Bool(true));
@@ -389,11 +404,11 @@ fn digest(value: &Json<'_>, script: bool, tokens: Option<&Tokens>) -> String {
 /// A script that an attribute holds in base64.
 fn decoded(text: &str) -> Option<String> {
     let compact: String = text.split_ascii_whitespace().collect();
-    if compact.len() < 8 || compact.len() % 4 != 0 {
+    if compact.len() < 8 || !compact.len().is_multiple_of(4) {
         return None;
     }
     let bytes = base64::engine::general_purpose::STANDARD.decode(compact).ok()?;
-    String::from_utf8(bytes).ok().filter(|plain| plain.starts_with("#") || plain.contains('\n'))
+    String::from_utf8(bytes).ok().filter(|plain| plain.starts_with('#') || plain.contains('\n'))
 }
 
 fn script_in_short(text: &str, lens: Lens<'_>) -> Shown {
@@ -454,9 +469,9 @@ fn has_secret(value: &Json<'_>, redactor: &Redactor) -> bool {
     match value {
         Json::Text(text) => redactor.is_secret(text),
         Json::List(items) => items.iter().any(|item| has_secret(item, redactor)),
-        Json::Map(entries) => entries
-            .iter()
-            .any(|(key, value)| (is_secret_name(key) && !harmless(value)) || has_secret(value, redactor)),
+        Json::Map(entries) => {
+            entries.iter().any(|(key, value)| (is_secret_name(key) && !harmless(value)) || has_secret(value, redactor))
+        }
         _ => false,
     }
 }
@@ -486,7 +501,9 @@ pub fn facts(sides: Sides<'_>, lens: Lens<'_>) -> BTreeMap<String, Shown> {
     let mut keys: Vec<&str> = Vec::new();
     for side in [Some(object), unknown] {
         if let Some(Json::Map(entries)) = side {
-            keys.extend(entries.iter().map(|(key, _)| key.as_ref()).filter(|key| JUDGED.contains(key) || *key == "tags"));
+            keys.extend(
+                entries.iter().map(|(key, _)| key.as_ref()).filter(|key| JUDGED.contains(key) || *key == "tags"),
+            );
         }
     }
     keys.sort_unstable();
@@ -511,7 +528,13 @@ struct Gather<'a, 'b> {
 }
 
 impl Gather<'_, '_> {
-    fn leaf(&mut self, path: &mut String, value: Option<&Json<'_>>, unknown: Option<&Json<'_>>, hidden: Option<&Json<'_>>) {
+    fn leaf(
+        &mut self,
+        path: &mut String,
+        value: Option<&Json<'_>>,
+        unknown: Option<&Json<'_>>,
+        hidden: Option<&Json<'_>>,
+    ) {
         let value = value.unwrap_or(&Json::Null);
         let shown = if unknown == Some(&Json::Bool(true)) {
             Shown::Unknown
@@ -520,7 +543,9 @@ impl Gather<'_, '_> {
         } else {
             match value {
                 Json::Map(entries) => return self.map(path, entries, unknown, hidden),
-                Json::List(items) if !items.iter().all(Json::is_scalar) => return self.list(path, items, unknown, hidden),
+                Json::List(items) if !items.iter().all(Json::is_scalar) => {
+                    return self.list(path, items, unknown, hidden);
+                }
                 Json::Null => match unknown {
                     Some(Json::Map(marks)) if !marks.is_empty() => return self.map(path, &[], unknown, hidden),
                     Some(mark) if mark.marks_any() => Shown::Unknown,

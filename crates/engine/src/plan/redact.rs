@@ -56,7 +56,8 @@ impl std::fmt::Debug for Redactor {
 /// Whether an attribute's name says that its text is a secret.
 pub fn is_secret_name(name: &str) -> bool {
     const NOT: &[&str] = &["creation_token", "client_token", "http_tokens", "get_password_data"];
-    const SAYS: &[&str] = &["password", "passwd", "passphrase", "secret", "token", "private_key", "api_key", "access_key"];
+    const SAYS: &[&str] =
+        &["password", "passwd", "passphrase", "secret", "token", "private_key", "api_key", "access_key"];
     let name = name.to_ascii_lowercase().replace('-', "_");
     !NOT.contains(&name.as_str()) && SAYS.iter().any(|word| name.contains(word))
 }
@@ -67,9 +68,9 @@ fn shapes(text: &str) -> Vec<Range<usize>> {
     for (at, _) in text.match_indices("-----BEGIN ") {
         let head = text[at..].lines().next().unwrap_or_default();
         if head.contains("PRIVATE KEY") {
-            let end = text[at..].find("-----END ").map_or(text.len(), |end| {
-                text[at + end..].find('\n').map_or(text.len(), |line| at + end + line)
-            });
+            let end = text[at..]
+                .find("-----END ")
+                .map_or(text.len(), |end| text[at + end..].find('\n').map_or(text.len(), |line| at + end + line));
             found.push(at..end);
         }
     }
@@ -125,7 +126,9 @@ const PREFIXES: &[(&str, usize, Allowed)] = &[
 
 /// `header.payload.signature`, the first two being base64 of a JSON object.
 fn web_tokens(text: &str) -> Vec<Range<usize>> {
-    let part = |from: usize| text[from..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-').count();
+    let part = |from: usize| {
+        text[from..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-').count()
+    };
     let mut found = Vec::new();
     for (at, _) in text.match_indices("eyJ") {
         let payload = at + part(at) + 1;
@@ -146,7 +149,8 @@ fn passwords_in_addresses(text: &str) -> Vec<Range<usize>> {
     for (at, _) in text.match_indices("://") {
         let start = at + 3;
         let rest = &text[start..];
-        let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '?' | '#')).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '?' | '#')).unwrap_or(rest.len());
         let Some(host) = rest[..end].rfind('@') else { continue };
         if let Some(colon) = rest[..host].find(':')
             && colon + 1 < host
@@ -160,14 +164,17 @@ fn passwords_in_addresses(text: &str) -> Vec<Range<usize>> {
 
 /// `Password=…;` as connection strings and environment lines have it.
 fn assignments(text: &str) -> Vec<Range<usize>> {
-    const NAMES: &[&str] = &["password=", "passwd=", "pwd=", "secret=", "secret_key=", "access_key=", "api_key=", "token="];
+    const NAMES: &[&str] =
+        &["password=", "passwd=", "pwd=", "secret=", "secret_key=", "access_key=", "api_key=", "token="];
     let lower = text.to_ascii_lowercase();
     let mut found = Vec::new();
     for name in NAMES {
         for (at, _) in lower.match_indices(name) {
             let start = at + name.len();
             let rest = text[start..].strip_prefix(['"', '\'']).unwrap_or(&text[start..]);
-            let length = rest.find(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '"' | '\'' | ',')).unwrap_or(rest.len());
+            let length = rest
+                .find(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '"' | '\'' | ','))
+                .unwrap_or(rest.len());
             let value = &rest[..length];
             // A reference to a variable is no secret.
             if !value.is_empty() && !value.starts_with('$') && !value.starts_with('(') {
@@ -223,7 +230,11 @@ mod tests {
 
     #[test]
     fn names_tell_too() {
-        assert!(is_secret_name("master_password") && is_secret_name("SFT-Enrollment-Token") && is_secret_name("private_key_pem"));
+        assert!(
+            is_secret_name("master_password")
+                && is_secret_name("SFT-Enrollment-Token")
+                && is_secret_name("private_key_pem")
+        );
         assert!(!is_secret_name("creation_token") && !is_secret_name("http_tokens") && !is_secret_name("key_name"));
     }
 }

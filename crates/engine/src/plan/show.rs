@@ -16,7 +16,7 @@ use std::fmt;
 use std::io::Read;
 
 /// Bytes of values that one plan keeps; beyond it only what rules judge by is kept, the rest is counted.
-const DETAIL: usize = 16 << 20;
+const DETAIL: usize = 8 << 20;
 const NAME: usize = 1024;
 
 /// How a document is read.
@@ -72,19 +72,27 @@ pub fn read(reader: impl Read, how: Reading<'_>) -> (Plan, Outputs) {
     match result.map_err(|error| why_broken(&error, how.redactor)).and_then(|()| state.seen.judge()) {
         Ok(()) => {
             let mut plan = state.plan;
-            let rank = |change: &Change| (change.mode == "data", change.address.clone(), change.deposed.clone());
-            plan.changes.sort_by_cached_key(rank);
-            plan.drift.sort_by_cached_key(rank);
+            plan.changes.sort_by(by_rank);
+            plan.drift.sort_by(by_rank);
             plan.outputs.sort_by(|a, b| a.name.cmp(&b.name));
             plan.providers.sort();
             plan.providers.dedup();
             (plan, state.outputs)
         }
         Err(why) => {
-            let plan = Plan { document: Document::NotAPlan(why), format_version: state.plan.format_version, ..empty(how) };
+            let plan =
+                Plan { document: Document::NotAPlan(why), format_version: state.plan.format_version, ..empty(how) };
             (plan, Outputs::default())
         }
     }
+}
+
+/// What is managed before what is read, then by address.
+fn by_rank(a: &Change, b: &Change) -> std::cmp::Ordering {
+    fn rank(change: &Change) -> (bool, &str, Option<&str>) {
+        (change.mode == "data", &change.address, change.deposed.as_deref())
+    }
+    rank(a).cmp(&rank(b))
 }
 
 fn empty(how: Reading<'_>) -> Plan {
@@ -152,7 +160,9 @@ impl<'de> Visitor<'de> for Document_<'_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "format_version" => state.plan.format_version = map.next_value::<Option<Short>>()?.map(|short| short.0),
-                "terraform_version" => state.plan.engine_version = map.next_value::<Option<Short>>()?.map(|short| short.0),
+                "terraform_version" => {
+                    state.plan.engine_version = map.next_value::<Option<Short>>()?.map(|short| short.0)
+                }
                 "errored" => state.plan.errored |= map.next_value::<Option<bool>>()?.unwrap_or(false),
                 "complete" => state.plan.complete = map.next_value()?,
                 "applyable" => state.plan.applyable = map.next_value()?,
@@ -400,7 +410,11 @@ impl Resource {
         replace_paths.dedup();
         let lens = Lens { redactor: state.how.redactor, tokens: state.how.tokens };
         let whole_is_gone = matches!(action, Action::Delete | Action::Forget);
-        let found = if whole_is_gone { super::diff::Differences::default() } else { differences(sides, &replace_paths, lens, &mut state.detail) };
+        let found = if whole_is_gone {
+            super::diff::Differences::default()
+        } else {
+            differences(sides, &replace_paths, lens, &mut state.detail)
+        };
         let mut facts = facts(sides, lens);
         if let Some(digest) = found.left_out_digest {
             facts.insert("left_out_digest".into(), Shown::Value(digest));

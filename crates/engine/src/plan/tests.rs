@@ -55,15 +55,22 @@ fn what_is_no_plan_says_why() {
     assert!(why(r#"{"resource_changes": [{"address":"a","address":"b"}]}"#).contains("twice"));
     assert!(why(r#"{"errored": "yes", "resource_changes": []}"#).contains("boolean"));
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    let nested = |deep: &str| format!(r#"{{"resource_changes":[{{"address":"a","change":{{"actions":["create"],"after":{deep}}}}}]}}"#);
+    let nested = |deep: &str| {
+        format!(r#"{{"resource_changes":[{{"address":"a","change":{{"actions":["create"],"after":{deep}}}}}]}}"#)
+    };
     assert!(why(&nested(&deep)).contains("a: a value is nested too deeply"));
     assert!(why(&nested(&deep[..10_000])).contains("broken JSON"));
 }
 
 #[test]
 fn an_empty_plan_needs_no_changes_and_flags_may_come_last() {
-    let plan = read_text(r#"{"planned_values":{"root_module":{}},"complete":false,"errored":true,"applyable":false,"format_version":"1.2"}"#);
-    assert_eq!((plan.document, plan.complete, plan.applyable, plan.errored), (Document::Plan, Some(false), Some(false), true));
+    let plan = read_text(
+        r#"{"planned_values":{"root_module":{}},"complete":false,"errored":true,"applyable":false,"format_version":"1.2"}"#,
+    );
+    assert_eq!(
+        (plan.document, plan.complete, plan.applyable, plan.errored),
+        (Document::Plan, Some(false), Some(false), true)
+    );
     assert_eq!(plan.format_version.as_deref(), Some("1.2"));
 }
 
@@ -83,7 +90,10 @@ fn objects_with_nothing_to_do_are_counted_unless_they_moved_or_are_imported() {
     ]));
     assert_eq!(plan.unchanged, 1);
     let seen: Vec<_> = plan.changes.iter().map(|c| (c.address.as_str(), &c.action)).collect();
-    assert_eq!(seen, [("w", &Action::Delete), ("x.a", &Action::NoOp), ("x.b", &Action::NoOp), ("data.x", &Action::Read)]);
+    assert_eq!(
+        seen,
+        [("w", &Action::Delete), ("x.a", &Action::NoOp), ("x.b", &Action::NoOp), ("data.x", &Action::Read)]
+    );
     assert_eq!(plan.changes[0].deposed.as_deref(), Some("00000001"));
     assert_eq!(plan.changes[1].importing.as_deref(), Some("vol-1"));
     assert_eq!(plan.changes[2].previous_address.as_deref(), Some("x.a"));
@@ -155,11 +165,15 @@ fn no_secret_passes_the_door() {
         assert!(!out.contains(secret), "{secret} in {out}");
     }
     let change = &plan.changes[0];
-    for path in ["whole", "part.deep[0].x", "was", "db_password", "pem", "url", "marker", "opened", "list", "flag", "policy"] {
+    for path in
+        ["whole", "part.deep[0].x", "was", "db_password", "pem", "url", "marker", "opened", "list", "flag", "policy"]
+    {
         let attribute = change.attributes.iter().find(|a| a.path == path).unwrap();
         assert_eq!((&attribute.after, &attribute.digest), (&Shown::Sensitive, &None), "{path}");
     }
-    assert!(matches!(after(change, "user_data"), Shown::Value(text) if text.starts_with("script of 2 lines with SHA-256 ")));
+    assert!(
+        matches!(after(change, "user_data"), Shown::Value(text) if text.starts_with("script of 2 lines with SHA-256 "))
+    );
     assert!(plan.outputs[0].sensitive && plan.drift.len() == 1);
 }
 
@@ -209,7 +223,10 @@ fn facts_hold_what_rules_judge_by() {
 
 #[test]
 fn a_destroyed_object_keeps_its_facts() {
-    let change = only(resource("aws_ebs_volume", json!({"actions": ["delete"], "before": {"id": "vol-1", "size": 50}, "after": null})));
+    let change = only(resource(
+        "aws_ebs_volume",
+        json!({"actions": ["delete"], "before": {"id": "vol-1", "size": 50}, "after": null}),
+    ));
     assert_eq!((change.facts.get("size"), change.attributes.len()), (Some(&value("50")), 0));
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 use csis_engine::{PlanJob, Progress};
-use csis_values::emission::{EmittedRoot, Emission};
+use csis_values::emission::{Emission, EmittedRoot};
 use csis_values::intent::{
     Applies, Bake, BuildRef, Content, EngineRef, InstanceIntent, Intent, Read, Root, Standing, StorageIntent,
 };
@@ -41,7 +41,10 @@ pub fn engine() -> Option<String> {
     let path = std::env::var("PATH").unwrap_or_default();
     let environment = BTreeMap::from([("PATH".to_owned(), path)]);
     let found = ["tofu", "terraform"].into_iter().find(|name| csis_engine::process::find(name, &environment).is_some());
-    assert!(found.is_some() || std::env::var_os("CI").is_none(), "the tests of the engine need tofu or terraform on PATH");
+    assert!(
+        found.is_some() || std::env::var_os("CI").is_none(),
+        "the tests of the engine need tofu or terraform on PATH"
+    );
     found.map(str::to_owned)
 }
 
@@ -82,22 +85,33 @@ impl Tree {
             backend_file: Some("x.tfbackend.hcl".into()),
             steps: Vec::new(),
         };
-        let mut emission = Emission {
-            roots: vec![emitted(STORAGE, STORAGE_DIR), emitted(FLEET, FLEET_DIR)],
-            ..Emission::default()
-        };
+        let mut emission =
+            Emission { roots: vec![emitted(STORAGE, STORAGE_DIR), emitted(FLEET, FLEET_DIR)], ..Emission::default() };
         for (directory, name, text) in [(STORAGE_DIR, "volumes", storage), (FLEET_DIR, "fleet", fleet)] {
-            emission.files.insert(format!("{directory}/main.tf"), format!("terraform {{\n  backend \"local\" {{}}\n}}\n\n{text}"));
-            emission.files.insert(format!("{directory}/x.tfbackend.hcl"), format!("path = \"../../../../state/{name}.tfstate\"\n"));
+            emission.files.insert(
+                format!("{directory}/main.tf"),
+                format!("terraform {{\n  backend \"local\" {{}}\n}}\n\n{text}"),
+            );
+            emission.files.insert(
+                format!("{directory}/x.tfbackend.hcl"),
+                format!("path = \"../../../../state/{name}.tfstate\"\n"),
+            );
         }
         let storages = Content::Storages {
-            storages: vec![StorageIntent { name: Name::new("ledger"), stands: Standing::Live, restore_from: None, access: Vec::new() }],
+            storages: vec![StorageIntent {
+                name: Name::new("ledger"),
+                stands: Standing::Live,
+                restore_from: None,
+                access: Vec::new(),
+            }],
         };
         let mut fleet = root(FLEET, engine, Content::Instances { instances: Vec::new() });
         fleet.reads.push(Read { root: STORAGE.into(), label: "volumes".into(), backend: None });
         let intent = Intent { roots: vec![root(STORAGE, engine, storages), fleet], ..Intent::default() };
-        let mut environment: BTreeMap<String, String> =
-            ["PATH", "HOME", "TMPDIR"].iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect();
+        let mut environment: BTreeMap<String, String> = ["PATH", "HOME", "TMPDIR"]
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
+            .collect();
         environment.insert("TF_CLI_CONFIG_FILE".into(), folder.path().join("tfrc").to_string_lossy().into_owned());
         Tree { folder, emission, intent, environment, secrets: BTreeMap::new(), heard: Arc::default() }
     }
@@ -149,6 +163,7 @@ impl Tree {
             tools: BTreeMap::new(),
             environment: self.environment.clone(),
             secrets: self.secrets.clone(),
+            hidden: Vec::new(),
             parallel: 4,
             limit: Duration::from_secs(120),
             keep_locks: false,
