@@ -372,8 +372,10 @@ fn a_machine_and_its_volumes_are_in_one_zone() {
     );
     refused(
         |t, _| {
-            t.storages
-                .push(Storage { availability_zone: Some(text("us-west-2b")), ..storage("spare", "volumes", &["crew"]) })
+            t.storages.push(Storage {
+                availability_zone: Some(text("us-west-2b")),
+                ..storage("spare", "volumes", &["crew"])
+            });
         },
         "zone-conflict",
         &["`spare`", "us-west-2a", "us-west-2b"],
