@@ -4,7 +4,10 @@ use crate::arguments::{ApplyCheckArguments, Arguments, Command, Format, GatePlan
 use crate::terminal::Terminal;
 use csis_flow::apply_check::ApplyCheckArgs;
 use csis_flow::gate_plan::GatePlanArgs;
-use csis_flow::{Exit, Invocation, Outcome, apply_check, doctor, gate_plan, generate, materialize, modules, plan, preview, schema, validate};
+use csis_flow::{
+    Exit, Invocation, Outcome, apply_check, doctor, gate_plan, generate, materialize, modules, plan, preview, schema,
+    validate,
+};
 use csis_values::Diagnostic;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +19,11 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
         Command::Generate { lifecycles } => generate::run(&invocation, &lifecycles),
         Command::Plan { lifecycles, report } => {
             let outcome = block_on(plan::run(&invocation, &lifecycles, &report.fail_on, terminal.clone()));
-            render(outcome, &report, terminal)
+            render(outcome, &report)
         }
         Command::Preview { base, report } => {
             let outcome = block_on(preview::run(&invocation, base.as_deref(), &report.fail_on, terminal.clone()));
-            render(outcome, &report, terminal)
+            render(outcome, &report)
         }
         Command::GatePlan(arguments) => gate_plan::run(&invocation, &gate(arguments)),
         Command::ApplyCheck(arguments) => apply_check::run(&invocation, &check(arguments)),
@@ -44,7 +47,9 @@ fn invocation(global: &Global) -> Invocation {
         apply_runtime: global.apply_runtime.clone(),
         parallel: usize::from(global.parallel),
         tools: global.tool.iter().cloned().collect(),
-        environment: std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect(),
+        environment: std::env::vars_os()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+            .collect(),
         now: jiff::Timestamp::now(),
     }
 }
@@ -57,11 +62,11 @@ fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
 }
 
 /// Renders the report of a command in the format asked for, and keeps the comment as a file when asked.
-fn render(mut outcome: Outcome, arguments: &ReportArguments, terminal: &Terminal) -> Outcome {
+fn render(mut outcome: Outcome, arguments: &ReportArguments) -> Outcome {
     let Some(report) = outcome.report.take() else { return outcome };
     let markdown = || csis_report::markdown(&report, &csis_report::MarkdownOptions::default());
     outcome.stdout = match arguments.format {
-        Format::Text => csis_report::text(&report, &terminal.text_options()),
+        Format::Text => csis_report::text(&report, &Terminal::text_options()),
         Format::Json => csis_report::json(&report),
         Format::Markdown => markdown(),
     };
@@ -75,8 +80,10 @@ fn render(mut outcome: Outcome, arguments: &ReportArguments, terminal: &Terminal
 }
 
 fn keep(path: &Path, comment: &str) -> Result<(), Diagnostic> {
-    std::fs::write(path, comment)
-        .map_err(|error| Diagnostic::error("cannot-write", format!("{}: {error}", path.display())).help("name a file in a folder that can be written"))
+    std::fs::write(path, comment).map_err(|error| {
+        Diagnostic::error("cannot-write", format!("{}: {error}", path.display()))
+            .help("name a file in a folder that can be written")
+    })
 }
 
 fn gate(arguments: GatePlanArguments) -> GatePlanArgs {
@@ -107,5 +114,8 @@ fn check(arguments: ApplyCheckArguments) -> ApplyCheckArgs {
 }
 
 fn later(command: &str) -> Outcome {
-    Outcome::usage(Diagnostic::error("not-yet", format!("`{command}` comes with Land; this build previews and does not apply")))
+    Outcome::usage(Diagnostic::error(
+        "not-yet",
+        format!("`{command}` comes with Land; this build previews and does not apply"),
+    ))
 }

@@ -18,19 +18,14 @@ impl Terminal {
         Terminal { log, colour, began: Instant::now() }
     }
 
-    /// A line of text for people; a closed pipe ends quietly.
-    fn stderr(&self, text: &str) {
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
-    }
-
     pub fn findings(&self, findings: &[Diagnostic]) {
         match self.log {
-            Log::Text if !findings.is_empty() => self.stderr(&csis_report::diagnostics::text(findings, self.colour)),
+            Log::Text if !findings.is_empty() => to_stderr(&csis_report::diagnostics::text(findings, self.colour)),
             Log::Text => {}
             Log::Json => {
                 for finding in findings {
                     if let Ok(line) = serde_json::to_string(finding) {
-                        self.stderr(&(line + "\n"));
+                        to_stderr(&(line + "\n"));
                     }
                 }
             }
@@ -38,19 +33,26 @@ impl Terminal {
     }
 
     /// How a report is laid out on stdout.
-    pub fn text_options(&self) -> csis_report::TextOptions {
+    pub fn text_options() -> csis_report::TextOptions {
         let stdout = std::io::stdout();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        csis_report::TextOptions { colour: stdout.is_terminal() && !plain, width: width(), ..csis_report::TextOptions::default() }
+        csis_report::TextOptions {
+            colour: stdout.is_terminal() && !plain,
+            width: width(),
+            ..csis_report::TextOptions::default()
+        }
     }
 
     /// Writes what a command said and gives its exit code.
     pub fn finish(&self, outcome: &Outcome) -> u8 {
         match self.log {
             Log::Json if !outcome.stderr.is_empty() => {
-                self.stderr(&(serde_json::json!({ "severity": "note", "message": outcome.stderr.trim_end() }).to_string() + "\n"));
+                to_stderr(
+                    &(serde_json::json!({ "severity": "note", "message": outcome.stderr.trim_end() }).to_string()
+                        + "\n"),
+                );
             }
-            _ => self.stderr(&outcome.stderr),
+            _ => to_stderr(&outcome.stderr),
         }
         self.findings(&outcome.findings);
         let mut stdout = std::io::stdout().lock();
@@ -63,8 +65,10 @@ impl csis_engine::Progress for Terminal {
     fn step(&self, root: &str, what: &str) {
         let seconds = self.began.elapsed().as_secs_f64();
         match self.log {
-            Log::Text => self.stderr(&format!("{seconds:6.1}s  {root:<28} {what}\n")),
-            Log::Json => self.stderr(&(serde_json::json!({ "severity": "progress", "root": root, "message": what }).to_string() + "\n")),
+            Log::Text => to_stderr(&format!("{seconds:6.1}s  {root:<28} {what}\n")),
+            Log::Json => to_stderr(
+                &(serde_json::json!({ "severity": "progress", "root": root, "message": what }).to_string() + "\n"),
+            ),
         }
     }
 }
@@ -72,4 +76,9 @@ impl csis_engine::Progress for Terminal {
 /// The terminal's width where it says one, else a width that reads well.
 fn width() -> usize {
     std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| (40..=400).contains(c)).unwrap_or(120)
+}
+
+/// Text for people; a closed pipe ends quietly.
+fn to_stderr(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

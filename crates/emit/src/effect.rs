@@ -61,8 +61,12 @@ pub fn concerned(effect: &[FileChange], base: &Intent, head: &Intent) -> BTreeSe
     concerned
 }
 
+/// A sanction without its place: address, deposed key, action, operation, name.
+type Allowance<'a> = (&'a str, Option<&'a str>, Allowed, &'a str, &'a str);
+type Allowances<'a> = (Vec<Allowance<'a>>, Vec<(&'a str, &'a str)>, &'a [String], bool);
+
 /// What a root may do beyond its files. Places are left out: a declaration that moves in its file asks for nothing new.
-fn allowances(root: &Root) -> (Vec<(&str, Option<&str>, Allowed, &str, &str)>, Vec<(&str, &str)>, &[String], bool) {
+fn allowances(root: &Root) -> Allowances<'_> {
     let sanctions = root.sanctions.iter().map(|s| {
         (s.address.as_str(), s.deposed.as_deref(), s.action, s.because.operation.as_str(), s.because.name.as_str())
     });

@@ -139,7 +139,7 @@ fn a_shell_accepts_every_script() {
     let emission = busy();
     let folder = written(&emission);
     let shellcheck = Command::new("shellcheck").arg("--version").output().is_ok();
-    for path in emission.files.keys().filter(|p| p.ends_with(".sh")) {
+    for path in emission.files.keys().filter(|p| Path::new(p).extension().is_some_and(|e| e == "sh")) {
         let path = folder.path().join("generated").join(path);
         let syntax = Command::new("bash").arg("-n").arg(&path).output().unwrap();
         assert!(syntax.status.success(), "{}", String::from_utf8_lossy(&syntax.stderr));

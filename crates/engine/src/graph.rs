@@ -158,7 +158,8 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
             check_floor(engine, &job.emission, emitted)?;
         }
     }
-    let redactor = Redactor::new(job.secrets.values().chain(&job.hidden).cloned().chain(session.secrets().iter().cloned()));
+    let redactor =
+        Redactor::new(job.secrets.values().chain(&job.hidden).cloned().chain(session.secrets().iter().cloned()));
     let tokens = Tokens::new(seed(&job.emission));
     let slots = Semaphore::new(job.parallel.max(1));
     let cache = shares_a_cache(session.environment()).then(Mutex::default);
@@ -325,7 +326,9 @@ async fn one(shared: &Shared, root: &Root, producers: Vec<(String, Told)>) -> (R
         RootOutcome::NeedsUnapplied { .. } => "needs what will not be applied",
     };
     shared.job.progress.step(&root.id, told);
-    let done = Done { planned, chain: work.before + work.timing.total() };
+    // The own initialisation runs while the producers are planned.
+    let chain = work.before.max(work.timing.init) + work.timing.plan + work.timing.show;
+    let done = Done { planned, chain };
     let engine = engine.map(Engine::to_string).unwrap_or_default();
     (RootResult { id: root.id.clone(), outcome, timing: work.timing, engine, notes: work.notes }, done)
 }

@@ -109,7 +109,7 @@ impl<'de> serde::Deserialize<'de> for Facts {
                 while let Some(key) = map.next_key::<String>()? {
                     match key.as_str() {
                         "lineage" => {
-                            facts.lineage = map.next_value::<Option<String>>()?.filter(|lineage| !lineage.is_empty())
+                            facts.lineage = map.next_value::<Option<String>>()?.filter(|lineage| !lineage.is_empty());
                         }
                         "serial" => facts.serial = map.next_value()?,
                         _ => {

@@ -164,7 +164,7 @@ fn configuration_files(root: &Path) -> Refused<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root.join("cfg")).map_err(cannot)? {
         let name = entry.map_err(cannot)?.file_name().to_string_lossy().into_owned();
-        let ending = Path::new(&name).extension().map(|ending| ending.to_ascii_lowercase());
+        let ending = Path::new(&name).extension().map(std::ffi::OsStr::to_ascii_lowercase);
         if ending.is_some_and(|ending| ending == "yml" || ending == "yaml") {
             names.push(name);
         }

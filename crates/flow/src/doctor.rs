@@ -28,17 +28,29 @@ pub async fn run(invocation: &Invocation) -> Outcome {
     }
     match Repository::find(&reading.root) {
         Ok(_) => fine("git", "the tree is in a repository"),
-        Err(error @ GitError::NoGit) => findings.push(Diagnostic::warning("git", error.to_string()).help("install git; `preview` compares with a base through it")),
-        Err(error) => findings.push(Diagnostic::warning("git", error.to_string()).help("run `git init`; without it `preview` shows the tree alone")),
+        Err(error @ GitError::NoGit) => findings.push(
+            Diagnostic::warning("git", error.to_string())
+                .help("install git; `preview` compares with a base through it"),
+        ),
+        Err(error) => findings.push(
+            Diagnostic::warning("git", error.to_string())
+                .help("run `git init`; without it `preview` shows the tree alone"),
+        ),
     }
     let session = Session::open(&invocation.environment, &profiles(&reading.tree), &std::env::temp_dir());
     match &session {
         Ok(session) if session.missing().is_empty() => fine("session", "every profile that the tree names can be had"),
         Ok(session) => findings.extend(session.missing().iter().map(|profile| {
-            Diagnostic::error("session", format!("there is no session, and no profile `{profile}` in your own AWS files"))
-                .help(format!("sign in, or add [profile {profile}] to your AWS configuration; without it roots are not judged"))
+            Diagnostic::error(
+                "session",
+                format!("there is no session, and no profile `{profile}` in your own AWS files"),
+            )
+            .help(format!(
+                "sign in, or add [profile {profile}] to your AWS configuration; without it roots are not judged"
+            ))
         })),
-        Err(error) => findings.push(Diagnostic::error("session", format!("a private AWS configuration cannot be written: {error}"))),
+        Err(error) => findings
+            .push(Diagnostic::error("session", format!("a private AWS configuration cannot be written: {error}"))),
     }
     if let Ok(session) = &session {
         for executable in &reading.tree.executables {
@@ -48,7 +60,10 @@ pub async fn run(invocation: &Invocation) -> Outcome {
     let (missing, older) = crate::modules::state(&reading.root, &reading.tree);
     for (modules, what) in [(&missing, "missing"), (&older, "of an older release")] {
         if !modules.is_empty() {
-            findings.push(Diagnostic::error("modules", format!("the Terraform modules {} are {what}", modules.join(", "))).help("run `csis init-config .`"));
+            findings.push(
+                Diagnostic::error("modules", format!("the Terraform modules {} are {what}", modules.join(", ")))
+                    .help("run `csis init-config .`"),
+            );
         }
     }
     if missing.is_empty() && older.is_empty() {
@@ -84,7 +99,14 @@ async fn judge(
         match csis_engine::process::find(&executable.binary, session.environment()) {
             Some(path) => fine(name, &format!("{} (not needed to plan)", path.display())),
             None => findings.push(
-                Diagnostic::note("executable", format!("`{}` of executable `{name}` is not on PATH; nothing that plans needs it", executable.binary)).at(&executable.at),
+                Diagnostic::note(
+                    "executable",
+                    format!(
+                        "`{}` of executable `{name}` is not on PATH; nothing that plans needs it",
+                        executable.binary
+                    ),
+                )
+                .at(&executable.at),
             ),
         }
         return;
@@ -97,6 +119,8 @@ async fn judge(
     };
     match csis_engine::Engine::locate(&wanted, &invocation.tools, session.environment()).await {
         Ok(engine) => fine(name, &format!("{engine} at {}", engine.binary.display())),
-        Err(error) => findings.push(Diagnostic::error("executable", error.to_string()).at(&executable.at).help(error.help())),
+        Err(error) => {
+            findings.push(Diagnostic::error("executable", error.to_string()).at(&executable.at).help(error.help()));
+        }
     }
 }

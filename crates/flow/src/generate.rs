@@ -25,7 +25,12 @@ pub fn run(invocation: &Invocation, lifecycles: &[String]) -> Outcome {
         Ok(written) => {
             let mut findings = reading.findings.0;
             findings.extend(left_untouched(&reading.request, &written));
-            let said = csis_report::words::generated(&reading.tree.generation_directory, written.added, written.changed, written.removed);
+            let said = csis_report::words::generated(
+                &reading.tree.generation_directory,
+                written.added,
+                written.changed,
+                written.removed,
+            );
             Outcome::new(Exit::Done).stderr(said + "\n").findings(findings)
         }
         Err(failure) => Outcome { findings: vec![failure], ..Outcome::new(Exit::Failed) },
@@ -58,8 +63,9 @@ pub fn make(
 pub fn put(reading: &Reading, emission: &Emission) -> Result<Written, Diagnostic> {
     let wanted: Vec<&str> = Lifecycle::ALL.iter().filter(|l| reading.request.wants(**l)).map(|l| l.name()).collect();
     write(&reading.root, &reading.tree.generation_directory, emission, &wanted).map_err(|error| {
-        Diagnostic::error("cannot-write", format!("the emission could not be written: {error}"))
-            .help("roots are replaced one by one, so each is whole; make room or give the right to write, then run it again")
+        Diagnostic::error("cannot-write", format!("the emission could not be written: {error}")).help(
+            "roots are replaced one by one, so each is whole; make room or give the right to write, then run it again",
+        )
     })
 }
 
@@ -69,10 +75,18 @@ pub fn left_untouched(request: &Request, written: &Written) -> Vec<Diagnostic> {
         .lifecycles
         .iter()
         .filter(|l| !EMITTED.contains(l))
-        .map(|l| Diagnostic::note("not-emitted", format!("this build has no emission for the lifecycle {l}; what stands there is left as it is")))
+        .map(|l| {
+            Diagnostic::note(
+                "not-emitted",
+                format!("this build has no emission for the lifecycle {l}; what stands there is left as it is"),
+            )
+        })
         .collect();
     notes.extend(
-        written.untouched.iter().map(|path| Diagnostic::note("untouched", format!("{path} is left as it is: this build does not emit it"))),
+        written
+            .untouched
+            .iter()
+            .map(|path| Diagnostic::note("untouched", format!("{path} is left as it is: this build does not emit it"))),
     );
     notes
 }

@@ -72,7 +72,8 @@ impl Repository {
 
     /// Every file below the configuration root at a commit, by path relative to the root. Links and submodules are left out; files of the given top folders too.
     pub fn files_at(&self, commit: &str, leave_out: &[&str]) -> Result<BTreeMap<String, Vec<u8>>, GitError> {
-        let tree = if self.prefix.is_empty() { format!("{commit}^{{tree}}") } else { format!("{commit}:{}", self.prefix) };
+        let tree =
+            if self.prefix.is_empty() { format!("{commit}^{{tree}}") } else { format!("{commit}:{}", self.prefix) };
         let listing = match run(&self.top, &["ls-tree", "-r", "-z", "--end-of-options", &tree], None) {
             Ok(listing) => listing,
             // The root did not exist at that commit.
@@ -84,7 +85,8 @@ impl Repository {
             let line = String::from_utf8_lossy(line);
             let Some((meta, path)) = line.split_once('\t') else { continue };
             let mut meta = meta.split(' ');
-            let (mode, kind, object) = (meta.next().unwrap_or(""), meta.next().unwrap_or(""), meta.next().unwrap_or(""));
+            let (mode, kind, object) =
+                (meta.next().unwrap_or(""), meta.next().unwrap_or(""), meta.next().unwrap_or(""));
             let top = path.split('/').next().unwrap_or("");
             if kind == "blob" && mode != "120000" && !leave_out.contains(&top) {
                 wanted.push((path.to_owned(), object.to_owned()));
@@ -127,11 +129,19 @@ fn run(directory: &Path, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec
         .spawn()
         .map_err(|_| GitError::NoGit)?;
     // Written beside the reading, since git answers while it reads.
-    let writer = input.map(<[u8]>::to_vec).zip(child.stdin.take()).map(|(bytes, mut stdin)| std::thread::spawn(move || drop(stdin.write_all(&bytes))));
-    let failed = |said: String| GitError::Failed { command: arguments.first().copied().unwrap_or_default().to_owned(), said };
+    let writer = input
+        .map(<[u8]>::to_vec)
+        .zip(child.stdin.take())
+        .map(|(bytes, mut stdin)| std::thread::spawn(move || drop(stdin.write_all(&bytes))));
+    let failed =
+        |said: String| GitError::Failed { command: arguments.first().copied().unwrap_or_default().to_owned(), said };
     let output = child.wait_with_output().map_err(|e| failed(e.to_string()))?;
     if let Some(writer) = writer {
         let _ = writer.join();
     }
-    if output.status.success() { Ok(output.stdout) } else { Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())) }
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    }
 }

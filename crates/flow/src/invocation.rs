@@ -43,7 +43,8 @@ impl Invocation {
         wanted.dedup();
         let now = self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         // The run id keeps its microseconds even when they are zero, so that it always parses.
-        let run = self.now.strftime("%Y_%m_%dt%H_%M_%S_").to_string() + &format!("{:06}", self.now.subsec_microsecond());
+        let run =
+            self.now.strftime("%Y_%m_%dt%H_%M_%S_").to_string() + &format!("{:06}", self.now.subsec_microsecond());
         Ok(Request {
             overlays: self.overlays.clone(),
             undeclare: self.undeclare.clone(),
@@ -58,18 +59,26 @@ impl Invocation {
 
     /// What templates may read as `ENV` in a shell: everything but names that look like credentials.
     fn template_env(&self) -> BTreeMap<String, String> {
-        self.environment.iter().filter(|(name, _)| !looks_like_a_credential(name)).map(|(k, v)| (k.clone(), v.clone())).collect()
+        self.environment
+            .iter()
+            .filter(|(name, _)| !looks_like_a_credential(name))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
     }
 
     /// Age identities from [`IDENTITY`]; the texts of every identity found.
     pub fn identities(&self) -> Result<Vec<String>, Diagnostic> {
-        let Some(value) = self.environment.get(IDENTITY).filter(|v| !v.trim().is_empty()) else { return Ok(Vec::new()) };
+        let Some(value) = self.environment.get(IDENTITY).filter(|v| !v.trim().is_empty()) else {
+            return Ok(Vec::new());
+        };
         if value.trim().starts_with("AGE-SECRET-KEY-1") {
             return Ok(vec![value.trim().to_owned()]);
         }
         let unreadable = |error: std::io::Error| {
             Diagnostic::error("identity-unreadable", format!("{IDENTITY} names something that cannot be read: {error}"))
-                .help("set it to an AGE-SECRET-KEY-1… text, to an identity file, or to a folder of *.age-identity files")
+                .help(
+                    "set it to an AGE-SECRET-KEY-1… text, to an identity file, or to a folder of *.age-identity files",
+                )
         };
         let path = PathBuf::from(value);
         if !path.is_dir() {
@@ -85,21 +94,45 @@ impl Invocation {
     }
 }
 
+const CREDENTIAL_WORDS: &[&str] = &[
+    "SECRET",
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "CREDENTIAL",
+    "PRIVATE",
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "SESSION",
+    "AUTH",
+    "COOKIE",
+    "IDENTITY",
+];
+
 fn looks_like_a_credential(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    const PARTS: &[&str] = &["SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "API_KEY", "APIKEY", "ACCESS_KEY", "SESSION", "AUTH", "COOKIE", "IDENTITY"];
-    PARTS.iter().any(|part| name.contains(part)) || ["AWS_", "TF_VAR_", "INPUT_", "ACTIONS_", "CSIS_", "GITHUB_"].iter().any(|p| name.starts_with(p)) || name.ends_with("_KEY")
+
+    CREDENTIAL_WORDS.iter().any(|part| name.contains(part))
+        || ["AWS_", "TF_VAR_", "INPUT_", "ACTIONS_", "CSIS_", "GITHUB_"].iter().any(|p| name.starts_with(p))
+        || name.ends_with("_KEY")
 }
 
 fn unknown_lifecycle(word: &str) -> Diagnostic {
     let names: Vec<&str> = Lifecycle::ALL.iter().map(|l| l.name()).collect();
-    Diagnostic::error("unknown-lifecycle", format!("`{word}` is no lifecycle")).help(format!("name one of: {}", names.join(", ")))
+    Diagnostic::error("unknown-lifecycle", format!("`{word}` is no lifecycle"))
+        .help(format!("name one of: {}", names.join(", ")))
 }
 
 /// A snapshot named on the command line.
-pub fn read_snapshot(invocation: &Invocation, found: &mut Diagnostics) -> Result<Option<csis_values::snapshot::Snapshot>, Diagnostic> {
+pub fn read_snapshot(
+    invocation: &Invocation,
+    found: &mut Diagnostics,
+) -> Result<Option<csis_values::snapshot::Snapshot>, Diagnostic> {
     let Some(path) = &invocation.snapshot else { return Ok(None) };
-    let refuse = |what: String| Diagnostic::error("snapshot", what).help("write one with `csis look -o FILE`, or leave --snapshot out");
+    let refuse = |what: String| {
+        Diagnostic::error("snapshot", what).help("write one with `csis look -o FILE`, or leave --snapshot out")
+    };
     let bytes = fs_err::read(path).map_err(|e| refuse(format!("the snapshot cannot be read: {e}")))?;
     let snapshot: csis_values::snapshot::Snapshot =
         serde_json::from_slice(&bytes).map_err(|e| refuse(format!("{} is not a snapshot: {e}", path.display())))?;

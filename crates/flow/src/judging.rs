@@ -7,19 +7,19 @@ use csis_engine::{PlanJob, Progress, RootOutcome, RootResult};
 use csis_gate::{Moment, Question, Settings};
 use csis_kinds::registry;
 use csis_values::emission::Emission;
-use csis_values::intent::{Intent, Root};
+use csis_values::intent::{Content, Intent, Root};
 use csis_values::plan::{Action, Change, Counts, Plan};
 use csis_values::report::{DriftLine, FileChange, Outcome as ReportOutcome, Report, RootReport, RootStatus, TreeFacts};
 use csis_values::tree::Tree;
 use csis_values::verdict::{Finding, Weight};
 use csis_values::{Class, Diagnostic};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long one step of the engine may take before it is stopped.
-const STEP_LIMIT: Duration = Duration::from_secs(30 * 60);
+const STEP_LIMIT: Duration = Duration::from_mins(30);
 
 /// What is planned and judged.
 pub struct Case<'a> {
@@ -49,7 +49,9 @@ pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Repor
     let scripts = launch_scripts_changed(&report.emission, reading);
     let intent = Arc::new(intent);
     let results = if invocation.offline {
-        report.not_judged.push("--offline: the state of a root and its objects are not read, so no root was planned".into());
+        report
+            .not_judged
+            .push("--offline: the state of a root and its objects are not read, so no root was planned".into());
         intent.roots.iter().map(offline).collect()
     } else {
         plan(invocation, reading, &intent, emission, keep_locks, progress).await?
@@ -57,7 +59,8 @@ pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Repor
 
     let plans: Vec<(&Root, &RootResult)> = intent.roots.iter().zip(&results).collect();
     let settings: Vec<Settings> = intent.roots.iter().map(|root| settings(root, judges, reading)).collect();
-    let losses: Vec<u64> = plans.iter().zip(&settings).map(|((root, result), settings)| losses(root, result, settings)).collect();
+    let losses: Vec<u64> =
+        plans.iter().zip(&settings).map(|((root, result), settings)| losses(root, result, settings)).collect();
     let known = known_ids(reading);
     for (index, (root, result)) in plans.into_iter().enumerate() {
         let elsewhere = losses.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, n)| n).sum();
@@ -131,7 +134,11 @@ async fn plan(
     })?;
     progress.step(
         "all roots",
-        &format!("planned in {:.1} s; the engine's longest chain took {:.1} s", planned.wall.as_secs_f64(), planned.longest_chain.as_secs_f64()),
+        &format!(
+            "planned in {:.1} s; the engine's longest chain took {:.1} s",
+            planned.wall.as_secs_f64(),
+            planned.longest_chain.as_secs_f64()
+        ),
     );
     Ok(planned.roots)
 }
@@ -150,7 +157,7 @@ pub fn refused_tree(findings: Vec<Diagnostic>, facts: TreeFacts) -> Report {
 }
 
 /// The exit code of a report: refused 3, failed 1; a root that was not judged is 1 unless asked otherwise.
-pub fn exit(report: &Report, offline: bool, fail_on: &FailOn) -> Exit {
+pub fn exit(report: &Report, offline: bool, fail_on: FailOn) -> Exit {
     match report.verdict {
         ReportOutcome::Refused => Exit::Gate,
         ReportOutcome::Failed => Exit::Failed,
@@ -203,9 +210,12 @@ fn modules_missing(root: &Path, tree: &Tree) -> Option<Diagnostic> {
     }
     let base = &tree.config.module_source_base;
     Some(
-        Diagnostic::error("modules-missing", format!("the Terraform modules {} are not below {}", missing.join(", "), base.value))
-            .at(&base.at)
-            .help("run `csis init-config .` and commit what it writes"),
+        Diagnostic::error(
+            "modules-missing",
+            format!("the Terraform modules {} are not below {}", missing.join(", "), base.value),
+        )
+        .at(&base.at)
+        .help("run `csis init-config .` and commit what it writes"),
     )
 }
 
@@ -242,7 +252,11 @@ fn known_ids(reading: &Reading) -> Vec<String> {
 
 /// Launched machines whose launch script the change edits.
 fn launch_scripts_changed(effect: &[FileChange], reading: &Reading) -> Vec<String> {
-    let launched = reading.tree.instances.iter().filter(|i| reading.records.launches.get(&i.name.safe).is_some_and(|l| l.launched));
+    let launched = reading
+        .tree
+        .instances
+        .iter()
+        .filter(|i| reading.records.launches.get(&i.name.safe).is_some_and(|l| l.launched));
     launched
         .filter(|i| effect.iter().any(|f| f.path.ends_with(&format!("/user-data-{}.sh.tftpl", i.name.label))))
         .map(|i| i.name.safe.clone())
@@ -266,7 +280,26 @@ fn entry(root: &Root, concerned: bool) -> RootReport {
         obligations: Vec::new(),
         actions: root.actions.clone(),
         outputs_changed: Vec::new(),
+        names: names(root),
     }
+}
+
+/// The written names of what a root holds, and of what it held: a sanction names what is gone.
+fn names(root: &Root) -> BTreeMap<String, String> {
+    let gone = root
+        .sanctions
+        .iter()
+        .map(|s| (format!("{}_{}", s.because.kind, csis_values::name::label(&s.because.name)), s.because.name.clone()));
+    let mut names: BTreeMap<String, String> = gone.collect();
+    match &root.content {
+        Content::Storages { storages } => {
+            names.extend(storages.iter().map(|s| (format!("storage_{}", s.name.label), s.name.written.clone())));
+        }
+        Content::Instances { instances } => {
+            names.extend(instances.iter().map(|i| (format!("instance_{}", i.name.label), i.name.written.clone())));
+        }
+    }
+    names
 }
 
 fn judged(entry: &mut RootReport, plan: &Plan, verdict: &csis_values::verdict::Verdict, drift: &mut Vec<DriftLine>) {
@@ -277,17 +310,19 @@ fn judged(entry: &mut RootReport, plan: &Plan, verdict: &csis_values::verdict::V
     entry.obligations.clone_from(&verdict.obligations);
     let idle = entry.counts.is_empty() && entry.actions.is_empty() && entry.outputs_changed.is_empty();
     entry.status = if idle && !verdict.is_refused() { RootStatus::Unchanged } else { RootStatus::Planned };
-    drift.extend(plan.drift.iter().map(|change| DriftLine { root: entry.name.clone(), address: change.address.clone(), what: drifted(change) }));
+    drift.extend(plan.drift.iter().map(|change| DriftLine {
+        root: entry.name.clone(),
+        address: change.address.clone(),
+        what: drifted(change),
+    }));
 }
 
 fn drifted(change: &Change) -> String {
-    match change.action {
-        Action::Delete => "deleted outside".into(),
-        _ => {
-            let paths: Vec<&str> = change.attributes.iter().map(|a| a.path.as_str()).take(8).collect();
-            format!("changed outside: {}", paths.join(", "))
-        }
+    if change.action == Action::Delete {
+        return "deleted outside".into();
     }
+    let paths: Vec<&str> = change.attributes.iter().map(|a| a.path.as_str()).take(8).collect();
+    format!("changed outside: {}", paths.join(", "))
 }
 
 fn needs_unapplied(entry: &mut RootReport, outcome: &RootOutcome) {
@@ -297,7 +332,10 @@ fn needs_unapplied(entry: &mut RootReport, outcome: &RootOutcome) {
         rule: "needs-unapplied".into(),
         weight: Weight::Refuse,
         address: None,
-        message: format!("{}; this merge will not make it, because {producer} is plan-only (`{flag}: {value}`)", names.join(", ")),
+        message: format!(
+            "{}; this merge will not make it, because {producer} is plan-only (`{flag}: {value}`)",
+            names.join(", ")
+        ),
         remedy: format!("let {producer} apply with `{flag}`, or add what it makes in a change of its own first"),
         at: at.clone(),
     });
@@ -306,7 +344,8 @@ fn needs_unapplied(entry: &mut RootReport, outcome: &RootOutcome) {
 /// ``machine `api-1` needs storage `ledger` ``; what a block needs of an output where neither is known by name.
 fn need(need: &csis_engine::Need) -> String {
     let who = need.instance.as_ref().map_or_else(|| format!("`{}`", need.block), |name| format!("machine `{name}`"));
-    let what = need.storage.as_ref().map_or_else(|| format!("output `{}`", need.output), |name| format!("storage `{name}`"));
+    let what =
+        need.storage.as_ref().map_or_else(|| format!("output `{}`", need.output), |name| format!("storage `{name}`"));
     format!("{who} needs {what}")
 }
 
@@ -323,4 +362,3 @@ fn outcome(report: &Report) -> ReportOutcome {
     }
     worst
 }
-

@@ -9,7 +9,6 @@ pub mod gate_plan;
 pub mod generate;
 pub mod git;
 pub mod invocation;
-mod settings;
 mod judging;
 pub mod materialize;
 pub mod modules;
@@ -18,6 +17,7 @@ pub mod plan;
 pub mod preview;
 pub mod reading;
 pub mod schema;
+mod settings;
 pub mod validate;
 pub mod write;
 

@@ -19,17 +19,30 @@ pub fn run(invocation: &Invocation, source: &Path) -> Outcome {
     };
     let generated = reading.root.join(&reading.tree.generation_directory);
     let wanted = fs_err::canonicalize(source).ok();
-    let root = emission.roots.iter().find(|root| wanted.as_ref().is_some_and(|w| fs_err::canonicalize(generated.join(&root.directory)).ok().as_ref() == Some(w)));
+    let root = emission.roots.iter().find(|root| {
+        wanted.as_ref().is_some_and(|w| fs_err::canonicalize(generated.join(&root.directory)).ok().as_ref() == Some(w))
+    });
     let Some(root) = root else {
         return Outcome::usage(
-            Diagnostic::error("no-root-here", format!("{} is no root of this tree's emission", source.display()))
-                .help(format!("name a directory of a root below {}, after `csis generate`", reading.tree.generation_directory)),
+            Diagnostic::error("no-root-here", format!("{} is no root of this tree's emission", source.display())).help(
+                format!(
+                    "name a directory of a root below {}, after `csis generate`",
+                    reading.tree.generation_directory
+                ),
+            ),
         );
     };
-    match csis_engine::materialise::materialise(&reading.root, &reading.tree.generation_directory, &emission, root, &reading.plaintexts()) {
+    match csis_engine::materialise::materialise(
+        &reading.root,
+        &reading.tree.generation_directory,
+        &emission,
+        root,
+        &reading.plaintexts(),
+    ) {
         Ok(copy) => Outcome::new(Exit::Done).stdout(format!("{}\n", copy.directory.display())),
         Err(error) => {
-            let finding = Diagnostic::error("cannot-materialize", error.to_string()).help("see that the tree's folder can be written, then run it again");
+            let finding = Diagnostic::error("cannot-materialize", error.to_string())
+                .help("see that the tree's folder can be written, then run it again");
             Outcome::new(Exit::Failed).findings(vec![finding])
         }
     }

@@ -41,7 +41,8 @@ fn release(text: &str) -> u32 {
 /// The folder a tree takes its modules from; none when it is not a local one.
 pub fn folder(root: &Path, tree: &Tree) -> Option<PathBuf> {
     let base = &tree.config.module_source_base.value;
-    let remote = base.contains("://") || ["git@", "git::", "github.com/", "s3::", "gcs::"].iter().any(|p| base.starts_with(p));
+    let remote =
+        base.contains("://") || ["git@", "git::", "github.com/", "s3::", "gcs::"].iter().any(|p| base.starts_with(p));
     (!remote).then(|| root.join(base))
 }
 
@@ -66,9 +67,12 @@ pub fn check(root: &Path, tree: &Tree) -> Diagnostics {
     let mut found = Diagnostics::default();
     if !older.is_empty() {
         found.push(
-            Diagnostic::warning("modules-older", format!("the Terraform modules {} are of an older release than this csis", older.join(", ")))
-                .at(&tree.config.module_source_base.at)
-                .help("run `csis init-config .` and review the difference as a change of its own"),
+            Diagnostic::warning(
+                "modules-older",
+                format!("the Terraform modules {} are of an older release than this csis", older.join(", ")),
+            )
+            .at(&tree.config.module_source_base.at)
+            .help("run `csis init-config .` and review the difference as a change of its own"),
         );
     }
     found
@@ -103,7 +107,8 @@ pub fn run(invocation: &Invocation, destination: &Path, force: bool) -> Outcome 
 fn write(folder: &Path, force: bool) -> Outcome {
     let (mut written, mut edited) = (0, Vec::new());
     // Judged before anything is written: a module's main file tells the release of all its files.
-    let current: Vec<&str> = CARRIED.iter().map(|(path, _)| *path).filter(|path| main_is_current(folder, path)).collect();
+    let current: Vec<&str> =
+        CARRIED.iter().map(|(path, _)| *path).filter(|path| main_is_current(folder, path)).collect();
     for (path, text) in CARRIED {
         let target = folder.join(path);
         match fs_err::read_to_string(&target) {
@@ -127,11 +132,14 @@ fn write(folder: &Path, force: bool) -> Outcome {
     let findings: Vec<Diagnostic> = edited
         .iter()
         .map(|path| {
-            Diagnostic::error("module-edited", format!("{path} was edited")).help("keep it, or replace it with the carried one by --force")
+            Diagnostic::error("module-edited", format!("{path} was edited"))
+                .help("keep it, or replace it with the carried one by --force")
         })
         .collect();
     let exit = if findings.is_empty() { Exit::Done } else { Exit::Failed };
-    Outcome::new(exit).stderr(format!("{written} module files written below {}.\n", folder.display())).findings(findings)
+    Outcome::new(exit)
+        .stderr(format!("{written} module files written below {}.\n", folder.display()))
+        .findings(findings)
 }
 
 fn main_is_current(folder: &Path, path: &str) -> bool {
@@ -142,7 +150,6 @@ fn main_is_current(folder: &Path, path: &str) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -156,7 +163,11 @@ mod tests {
             for file in fs_err::read_dir(&module).unwrap() {
                 let file = file.unwrap().path();
                 if file.extension().is_some_and(|e| e == "tf") {
-                    found.push(format!("{}/{}", module.file_name().unwrap().to_string_lossy(), file.file_name().unwrap().to_string_lossy()));
+                    found.push(format!(
+                        "{}/{}",
+                        module.file_name().unwrap().to_string_lossy(),
+                        file.file_name().unwrap().to_string_lossy()
+                    ));
                 }
             }
         }

@@ -10,27 +10,47 @@ use csis_values::Diagnostic;
 use csis_values::report::TreeFacts;
 use std::sync::Arc;
 
-pub async fn run(invocation: &Invocation, lifecycles: &[String], fail_on: &[String], progress: Arc<dyn Progress>) -> Outcome {
+pub async fn run(
+    invocation: &Invocation,
+    lifecycles: &[String],
+    fail_on: &[String],
+    progress: Arc<dyn Progress>,
+) -> Outcome {
     match attempt(invocation, lifecycles, fail_on, progress).await {
         Ok(outcome) | Err(outcome) => outcome,
     }
 }
 
-async fn attempt(invocation: &Invocation, lifecycles: &[String], fail_on: &[String], progress: Arc<dyn Progress>) -> Result<Outcome, Outcome> {
+async fn attempt(
+    invocation: &Invocation,
+    lifecycles: &[String],
+    fail_on: &[String],
+    progress: Arc<dyn Progress>,
+) -> Result<Outcome, Outcome> {
     let fail_on = FailOn::parse(fail_on).map_err(Outcome::usage)?;
     let mut reading = Reading::of(invocation, lifecycles, &RecordsFrom::Folder)?.accepted()?;
     let (intent, emission) = generate::emit(&mut reading)?;
-    let written = generate::put(&reading, &emission).map_err(|failure| Outcome::new(Exit::Failed).findings(vec![failure]))?;
+    let written =
+        generate::put(&reading, &emission).map_err(|failure| Outcome::new(Exit::Failed).findings(vec![failure]))?;
     reading.findings.0.extend(generate::left_untouched(&reading.request, &written));
     let facts = facts(&reading);
-    let case = Case { invocation, reading: &reading, intent, emission, judges: &reading.tree, facts, effect: None, keep_locks: true };
+    let case = Case {
+        invocation,
+        reading: &reading,
+        intent,
+        emission,
+        judges: &reading.tree,
+        facts,
+        effect: None,
+        keep_locks: true,
+    };
     let report = judging::report(case, progress).await?;
     let path = reading.root.join(&reading.tree.generation_directory).join("plan.json");
     let mut findings = Vec::new();
     if let Err(error) = fs_err::write(path, csis_report::json(&report)) {
         findings.push(Diagnostic::warning("cannot-write", format!("the report could not be kept: {error}")));
     }
-    let exit = judging::exit(&report, invocation.offline, &fail_on);
+    let exit = judging::exit(&report, invocation.offline, fail_on);
     Ok(Outcome { exit, findings, report: Some(Box::new(report)), ..Outcome::new(exit) })
 }
 

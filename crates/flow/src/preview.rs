@@ -14,7 +14,12 @@ use csis_values::tree::Tree;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub async fn run(invocation: &Invocation, reference: Option<&str>, fail_on: &[String], progress: Arc<dyn Progress>) -> Outcome {
+pub async fn run(
+    invocation: &Invocation,
+    reference: Option<&str>,
+    fail_on: &[String],
+    progress: Arc<dyn Progress>,
+) -> Outcome {
     match attempt(invocation, reference, fail_on, progress).await {
         Ok(outcome) | Err(outcome) => outcome,
     }
@@ -45,10 +50,12 @@ async fn attempt(
     let before = base.as_ref().and_then(|base| match reading::base(&base.files, &reading.request, &identities) {
         Ok(before) => Some(before),
         Err(found) => {
-            let first = found.iter().find(|d| d.severity == csis_values::Severity::Error).map_or("", |d| d.message.as_str());
-            reading.findings.push(
-                Diagnostic::warning("base-unreadable", format!("the base {} does not load, so there is nothing to compare with: {first}", short(&base.commit))),
-            );
+            let first =
+                found.iter().find(|d| d.severity == csis_values::Severity::Error).map_or("", |d| d.message.as_str());
+            reading.findings.push(Diagnostic::warning(
+                "base-unreadable",
+                format!("the base {} does not load, so there is nothing to compare with: {first}", short(&base.commit)),
+            ));
             None
         }
     });
@@ -63,7 +70,7 @@ async fn attempt(
     let judges = before.as_ref().map_or(&reading.tree, |(tree, _)| tree);
     let case = Case { invocation, reading: &reading, intent, emission, judges, facts, effect, keep_locks: false };
     let report = judging::report(case, progress).await?;
-    let exit = judging::exit(&report, invocation.offline, &fail_on);
+    let exit = judging::exit(&report, invocation.offline, fail_on);
     Ok(Outcome { report: Some(Box::new(report)), ..Outcome::new(exit) })
 }
 
@@ -75,7 +82,11 @@ struct Base {
 }
 
 /// None without git, or without a commit: head stands alone, and that is said.
-fn find_base(root: &std::path::Path, reference: Option<&str>, notes: &mut Vec<Diagnostic>) -> Result<Option<Base>, Outcome> {
+fn find_base(
+    root: &std::path::Path,
+    reference: Option<&str>,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<Option<Base>, Outcome> {
     let repository = match Repository::find(root) {
         Ok(repository) => repository,
         Err(error @ (GitError::NoGit | GitError::NoRepository(_))) if reference.is_none() => {
@@ -83,7 +94,9 @@ fn find_base(root: &std::path::Path, reference: Option<&str>, notes: &mut Vec<Di
             return Ok(None);
         }
         Err(error) => {
-            return Err(Outcome::usage(Diagnostic::error("no-base", error.to_string()).help("run it in a git repository, or leave --base out")));
+            return Err(Outcome::usage(
+                Diagnostic::error("no-base", error.to_string()).help("run it in a git repository, or leave --base out"),
+            ));
         }
     };
     let Some(head) = repository.head() else {
@@ -91,17 +104,21 @@ fn find_base(root: &std::path::Path, reference: Option<&str>, notes: &mut Vec<Di
         return Ok(None);
     };
     let chosen = reference.map(str::to_owned).or_else(|| repository.default_branch()).unwrap_or_else(|| "HEAD".into());
-    let cannot = |help: String| move |error: GitError| Outcome::usage(Diagnostic::error("no-base", error.to_string()).help(help));
+    let cannot = |help: String| {
+        move |error: GitError| Outcome::usage(Diagnostic::error("no-base", error.to_string()).help(help))
+    };
     let tip = repository.commit(&chosen).map_err(|_| {
         Outcome::usage(
             Diagnostic::error("no-base", format!("git knows no commit `{chosen}`"))
                 .help("name a branch, tag or commit with --base; a shallow clone may need `git fetch` first"),
         )
     })?;
-    let commit = repository
-        .merge_base(&head, &tip)
-        .map_err(cannot(format!("HEAD and `{chosen}` share no commit that is here; a shallow clone may need `git fetch --unshallow`")))?;
-    let files = repository.files_at(&commit, &["_private", "generated"]).map_err(cannot("the base's files could not be read from git".into()))?;
+    let commit = repository.merge_base(&head, &tip).map_err(cannot(format!(
+        "HEAD and `{chosen}` share no commit that is here; a shallow clone may need `git fetch --unshallow`"
+    )))?;
+    let files = repository
+        .files_at(&commit, &["_private", "generated"])
+        .map_err(cannot("the base's files could not be read from git".into()))?;
     Ok(Some(Base { repository, commit, files }))
 }
 

@@ -40,10 +40,13 @@ impl Reading {
         let mut findings = Diagnostics::default();
         let snapshot = read_snapshot(invocation, &mut findings).map_err(Outcome::usage)?;
         let identities = invocation.identities().map_err(Outcome::usage)?;
-        let loaded = csis_tree::load(&csis_tree::Folder::new(&root), &request, &Identities::new(&identities)).map_err(cannot_load)?;
+        let loaded = csis_tree::load(&csis_tree::Folder::new(&root), &request, &Identities::new(&identities))
+            .map_err(cannot_load)?;
         findings.extend(loaded.diagnostics);
         let read = match records {
-            RecordsFrom::Folder => csis_records::read(&csis_records::Folder(root.join(csis_records::FOLDER)), &mut findings),
+            RecordsFrom::Folder => {
+                csis_records::read(&csis_records::Folder(root.join(csis_records::FOLDER)), &mut findings)
+            }
             RecordsFrom::Files(files) => csis_records::read(&records_among(files), &mut findings),
         };
         let Some(tree) = loaded.tree else { return Err(refused(findings)) };
@@ -66,10 +69,15 @@ impl Reading {
 }
 
 /// A tree and records read from files at hand, without the rules: the base of a change.
-pub fn base(files: &BTreeMap<String, Vec<u8>>, request: &Request, identities: &[String]) -> Result<(Tree, Records), Diagnostics> {
+pub fn base(
+    files: &BTreeMap<String, Vec<u8>>,
+    request: &Request,
+    identities: &[String],
+) -> Result<(Tree, Records), Diagnostics> {
     let plain = Request { overlays: request.overlays.clone(), undeclare: Vec::new(), ..request.clone() };
     let memory = csis_tree::Memory::new(files.clone());
-    let loaded = csis_tree::load(&memory, &plain, &Identities::new(identities)).map_err(|e| Diagnostics(vec![e.into_diagnostic()]))?;
+    let loaded = csis_tree::load(&memory, &plain, &Identities::new(identities))
+        .map_err(|e| Diagnostics(vec![e.into_diagnostic()]))?;
     let mut found = loaded.diagnostics;
     let records = csis_records::read(&records_among(files), &mut found);
     match loaded.tree {
@@ -101,13 +109,18 @@ pub fn repository(root: &std::path::Path) -> Option<Repository> {
 
 fn unknown_runtimes(invocation: &Invocation, tree: &Tree) -> Result<(), Outcome> {
     let known: Vec<&str> = tree.builders_of(csis_values::Class::Runtime).map(|b| b.name.safe.as_str()).collect();
-    for (option, value) in [("--only-runtime", &invocation.only_runtime), ("--apply-runtime", &invocation.apply_runtime)] {
+    for (option, value) in
+        [("--only-runtime", &invocation.only_runtime), ("--apply-runtime", &invocation.apply_runtime)]
+    {
         if let Some(name) = value
             && !known.contains(&csis_values::name::safe_name(name).as_str())
         {
             return Err(Outcome::usage(
-                Diagnostic::error("unknown-runtime", format!("{option} names `{name}`, and the tree has no such runtime"))
-                    .help(format!("name one of: {}", known.join(", "))),
+                Diagnostic::error(
+                    "unknown-runtime",
+                    format!("{option} names `{name}`, and the tree has no such runtime"),
+                )
+                .help(format!("name one of: {}", known.join(", "))),
             ));
         }
     }

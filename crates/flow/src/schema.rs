@@ -8,15 +8,16 @@ pub fn run(name: Option<&str>) -> Outcome {
     let all = all();
     let chosen = match name {
         None => Value::Object(all),
-        Some(name) => match all.get(name) {
-            Some(schema) => schema.clone(),
-            None => {
+        Some(name) => {
+            let Some(schema) = all.get(name) else {
                 let names: Vec<&str> = all.keys().map(String::as_str).collect();
                 return Outcome::usage(
-                    Diagnostic::error("unknown-schema", format!("there is no schema `{name}`")).help(format!("name one of: {}", names.join(", "))),
+                    Diagnostic::error("unknown-schema", format!("there is no schema `{name}`"))
+                        .help(format!("name one of: {}", names.join(", "))),
                 );
-            }
-        },
+            };
+            schema.clone()
+        }
     };
     Outcome::new(Exit::Done).stdout(serde_json::to_string_pretty(&chosen).unwrap_or_default() + "\n")
 }

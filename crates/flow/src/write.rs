@@ -71,11 +71,17 @@ pub fn write(root: &Path, generation_directory: &str, emission: &Emission, lifec
     Ok(written)
 }
 
-fn prepare(top: &Path, sets: &BTreeMap<&str, BTreeMap<&str, &str>>, ready: &mut Vec<(PathBuf, PathBuf)>, written: &mut Written) -> io::Result<()> {
+fn prepare(
+    top: &Path,
+    sets: &BTreeMap<&str, BTreeMap<&str, &str>>,
+    ready: &mut Vec<(PathBuf, PathBuf)>,
+    written: &mut Written,
+) -> io::Result<()> {
     for (directory, files) in sets {
         let target = top.join(directory);
         let before = read_set(&target)?;
-        let same = before.len() == files.len() && files.iter().all(|(name, text)| before.get(*name).is_some_and(|old| old == text.as_bytes()));
+        let same = before.len() == files.len()
+            && files.iter().all(|(name, text)| before.get(*name).is_some_and(|old| old == text.as_bytes()));
         if same {
             continue;
         }
@@ -147,12 +153,21 @@ fn write_file(path: &Path, text: &str, written: &mut Written) -> io::Result<()> 
 }
 
 /// Removes the roots that are gone from the lifecycles asked for, and names what this build does not emit.
-fn remove_gone(top: &Path, emission: &Emission, directories: &BTreeSet<&str>, lifecycles: &[&str], written: &mut Written) -> io::Result<()> {
+fn remove_gone(
+    top: &Path,
+    emission: &Emission,
+    directories: &BTreeSet<&str>,
+    lifecycles: &[&str],
+    written: &mut Written,
+) -> io::Result<()> {
     for lifecycle in subdirectories(top)? {
         for builder in subdirectories(&top.join(&lifecycle))? {
             for phase in subdirectories(&top.join(&lifecycle).join(&builder))? {
                 let directory = format!("{lifecycle}/{builder}/{phase}");
-                if !lifecycles.contains(&lifecycle.as_str()) || directories.contains(directory.as_str()) || emission.kept.contains(&directory) {
+                if !lifecycles.contains(&lifecycle.as_str())
+                    || directories.contains(directory.as_str())
+                    || emission.kept.contains(&directory)
+                {
                     continue;
                 }
                 if !EMITTED_PHASES.contains(&phase.as_str()) {
@@ -190,7 +205,10 @@ fn subdirectories(folder: &Path) -> io::Result<Vec<String>> {
 
 fn refuse_link(path: &Path) -> io::Result<()> {
     if path.is_symlink() {
-        return Err(io::Error::other(format!("{} is a symbolic link; emission is written into a real folder only", path.display())));
+        return Err(io::Error::other(format!(
+            "{} is a symbolic link; emission is written into a real folder only",
+            path.display()
+        )));
     }
     Ok(())
 }
@@ -201,7 +219,6 @@ fn sibling(path: &Path, word: &str) -> PathBuf {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use csis_values::emission::EmittedRoot;
@@ -209,7 +226,10 @@ mod tests {
     fn emission(files: &[(&str, &str)], roots: &[&str]) -> Emission {
         Emission {
             files: files.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect(),
-            roots: roots.iter().map(|d| EmittedRoot { id: (*d).into(), directory: (*d).into(), backend_file: None, steps: vec![] }).collect(),
+            roots: roots
+                .iter()
+                .map(|d| EmittedRoot { id: (*d).into(), directory: (*d).into(), backend_file: None, steps: vec![] })
+                .collect(),
             kept: vec![],
         }
     }
@@ -218,7 +238,14 @@ mod tests {
     fn a_root_is_replaced_as_a_set_and_keeps_its_provider_lock() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = "storage/vol/storage-generation";
-        let first = emission(&[("storage/vol/storage-generation/a.tf", "a"), ("storage/vol/storage-generation/b.tf", "b"), (".gitignore", "x")], &[dir]);
+        let first = emission(
+            &[
+                ("storage/vol/storage-generation/a.tf", "a"),
+                ("storage/vol/storage-generation/b.tf", "b"),
+                (".gitignore", "x"),
+            ],
+            &[dir],
+        );
         write(tmp.path(), "generated", &first, &["storage"]).unwrap();
         let root = tmp.path().join("generated").join(dir);
         fs_err::write(root.join(".terraform.lock.hcl"), "lock").unwrap();

@@ -40,7 +40,7 @@ pub fn change(address: &str, action: Action) -> Change {
         replace_paths: vec![],
         attributes: vec![],
         attributes_left_out: 0,
-        facts: Default::default(),
+        facts: std::collections::BTreeMap::default(),
     }
 }
 
@@ -96,7 +96,7 @@ fn root(id: &str, lifecycle: Lifecycle, content: Content, types: &[&str], data: 
         resource_types: types.iter().map(|t| (*t).to_owned()).collect(),
         data_types: data.iter().map(|t| (*t).to_owned()).collect(),
         live: vec![],
-        variables: Default::default(),
+        variables: std::collections::BTreeMap::default(),
     }
 }
 

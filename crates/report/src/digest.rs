@@ -172,6 +172,7 @@ mod tests {
             obligations: Vec::new(),
             actions: Vec::new(),
             outputs_changed: Vec::new(),
+            names: std::collections::BTreeMap::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Changes told as storages and machines: what a module of the emission holds, and what becomes of it.
 
 use csis_values::plan::{Action, Change, Shown};
+use csis_values::report::RootReport;
 use std::collections::BTreeMap;
 
 /// What a group of changes is about.
@@ -52,7 +53,7 @@ impl Fate {
 #[derive(Clone, Debug)]
 pub struct Thing<'a> {
     pub noun: Noun,
-    /// The label within the module's name, or the object's address.
+    /// Its name, or the label within the module's name where the name is not known; an object's address.
     pub name: &'a str,
     pub fate: Fate,
     pub changes: Vec<&'a Change>,
@@ -85,6 +86,22 @@ pub fn things(changes: &[Change]) -> Vec<Thing<'_>> {
         thing.fate = fate(thing);
     }
     order
+}
+
+/// The same for a root, by the names its tree gives.
+pub fn things_of(root: &RootReport) -> Vec<Thing<'_>> {
+    let mut found = things(&root.changes);
+    for thing in &mut found {
+        let prefix = match thing.noun {
+            Noun::Storage => "storage",
+            Noun::Machine => "instance",
+            Noun::Object => continue,
+        };
+        if let Some(name) = root.names.get(&format!("{prefix}_{}", thing.name)) {
+            thing.name = name;
+        }
+    }
+    found
 }
 
 /// The storage or machine an address belongs to; else the address itself.

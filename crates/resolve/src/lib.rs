@@ -27,7 +27,12 @@ pub use sanctions::follow_changes;
 /// are told for every series and runtime. A tree that the rules refuse still gets an intent: what cannot be resolved is left out of it.
 ///
 /// Nothing that a root holds depends on the snapshot yet; it is part of the signature so that the emission of images can use it.
-pub fn intent(tree: &Tree, records: &Records, _snapshot: Option<&Snapshot>, request: &Request) -> (Intent, Diagnostics) {
+pub fn intent(
+    tree: &Tree,
+    records: &Records,
+    _snapshot: Option<&Snapshot>,
+    request: &Request,
+) -> (Intent, Diagnostics) {
     let mut found = Diagnostics::default();
     let scope = site::Scope::new(tree, request, &mut found);
     let bakes = bakes::Bakes::decide(tree, records, request, &scope, &mut found);

@@ -66,4 +66,3 @@ pub fn check(tree: &Tree, records: &Records, snapshot: Option<&Snapshot>, _reque
     found.sort();
     found
 }
-

@@ -39,7 +39,8 @@ impl Class {
     ];
 
     /// The collections, in the order they are read.
-    pub const COLLECTIONS: &'static [Class] = &[Class::User, Class::Group, Class::Storage, Class::Image, Class::Instance];
+    pub const COLLECTIONS: &'static [Class] =
+        &[Class::User, Class::Group, Class::Storage, Class::Image, Class::Instance];
 
     /// The list key in YAML, e.g. `storage_builders`.
     pub fn key(self) -> &'static str {

@@ -16,7 +16,10 @@ pub enum Shape {
     Text,
     Bool,
     /// A whole number within the bounds; a digit string is accepted.
-    Int { min: i64, max: i64 },
+    Int {
+        min: i64,
+        max: i64,
+    },
     /// One of the words.
     Word(&'static [&'static str]),
     /// A list of texts; neither a bare text nor a mapping.

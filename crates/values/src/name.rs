@@ -35,7 +35,10 @@ pub fn safe_name(written: &str) -> String {
 
 /// The label form of a name.
 pub fn label(written: &str) -> String {
-    safe_name(written).chars().map(|c| if matches!(c, ':' | '+' | ' ' | '.' | '/' | '\\' | '-' | '@') { '_' } else { c }).collect()
+    safe_name(written)
+        .chars()
+        .map(|c| if matches!(c, ':' | '+' | ' ' | '.' | '/' | '\\' | '-' | '@') { '_' } else { c })
+        .collect()
 }
 
 /// Words that mean "not set" wherever a reference is read; nothing may be named after one.

@@ -90,10 +90,14 @@ impl Node {
             Value::Null => serde_json::Value::Null,
             Value::Bool(b) => (*b).into(),
             Value::Int(i, _) => (*i).into(),
-            Value::Float(f, _) => serde_json::Number::from_f64(*f).map_or(serde_json::Value::Null, serde_json::Value::Number),
+            Value::Float(f, _) => {
+                serde_json::Number::from_f64(*f).map_or(serde_json::Value::Null, serde_json::Value::Number)
+            }
             Value::Text(s) => s.clone().into(),
             Value::List(items) => items.iter().map(Node::to_json).collect(),
-            Value::Map(entries) => entries.iter().map(|e| (e.key.clone(), e.value.to_json())).collect::<serde_json::Map<_, _>>().into(),
+            Value::Map(entries) => {
+                entries.iter().map(|e| (e.key.clone(), e.value.to_json())).collect::<serde_json::Map<_, _>>().into()
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::plan::{Change, Counts};
 use crate::sanction::{Obligation, OwnAction, Sanction};
 use crate::verdict::Finding;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// No times, no absolute paths; the same inputs give the same report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -74,6 +75,9 @@ pub struct RootReport {
     pub obligations: Vec<Obligation>,
     pub actions: Vec<OwnAction>,
     pub outputs_changed: Vec<String>,
+    /// The module of a storage or machine → its name as written, e.g. `instance_api_1` → `api-1`.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,4 +126,3 @@ impl Report {
         totals
     }
 }
-

@@ -111,8 +111,18 @@ mod tests {
     #[test]
     fn a_sanction_covers_whole_segments_only() {
         let because = Because { operation: "undeclared".into(), kind: "storage".into(), name: "data".into(), at: None };
-        let s = Sanction { root: String::new(), address: "module.storage_data".into(), deposed: None, action: Allowed::Destroy, because };
-        assert!(s.covers("module.storage_data") && s.covers("module.storage_data.aws_ebs_volume.this") && s.covers("module.storage_data[0].x"));
+        let s = Sanction {
+            root: String::new(),
+            address: "module.storage_data".into(),
+            deposed: None,
+            action: Allowed::Destroy,
+            because,
+        };
+        assert!(
+            s.covers("module.storage_data")
+                && s.covers("module.storage_data.aws_ebs_volume.this")
+                && s.covers("module.storage_data[0].x")
+        );
         assert!(!s.covers("module.storage_data_2") && !s.covers("module.storage_dat"));
     }
 }

@@ -32,7 +32,6 @@ const JUDGED: &[&str] = &[
     "cidr_blocks",
     "cidr_ipv4",
     "cidr_ipv6",
-    "device_name",
     "egress",
     "encrypted",
     "expiration",
@@ -41,7 +40,6 @@ const JUDGED: &[&str] = &[
     "from_port",
     "group",
     "iam_instance_profile",
-    "id",
     "ignore_public_acls",
     "image_id",
     "ingress",
@@ -50,12 +48,10 @@ const JUDGED: &[&str] = &[
     "iops",
     "ip_protocol",
     "ipv6_cidr_blocks",
-    "key",
     "kms_key_id",
     "launch_permission",
     "map_public_ip_on_launch",
     "mfa",
-    "name",
     "object_lock_enabled",
     "organization_arn",
     "policy",
@@ -125,9 +121,8 @@ pub fn differences(sides: Sides<'_>, forced: &[String], lens: Lens<'_>, detail: 
     }
     // What an object begins with is among its facts; what it had before is told here alone.
     let is_new = !sides.before.is_some_and(|before| *before != Json::Null);
-    let weighty = |change: &AttributeChange| {
-        change.forces_replacement || (!is_new && JUDGED.contains(&head(&change.path)))
-    };
+    let weighty =
+        |change: &AttributeChange| change.forces_replacement || (!is_new && JUDGED.contains(&head(&change.path)));
     found.sort_by(|a, b| weighty(b).cmp(&weighty(a)).then_with(|| a.path.cmp(&b.path)));
     let mut kept = 0;
     while kept < found.len() && kept < ATTRIBUTES {
@@ -310,6 +305,20 @@ impl Walk<'_> {
 
     /// A scalar, an empty collection or a list of scalars.
     fn leaf(&mut self, path: &str, sides: Sides<'_>, named_secret: bool) {
+        let nothing = |side: Option<&Json<'_>>| matches!(side, None | Some(Json::Null));
+        let empty = |side: Option<&Json<'_>>| {
+            nothing(side)
+                || matches!(side, Some(Json::List(items)) if items.is_empty())
+                || matches!(side, Some(Json::Map(entries)) if entries.is_empty())
+        };
+        // A block that a new object does not have is told as an empty list; that is no change.
+        if nothing(sides.before)
+            && empty(sides.after)
+            && !nothing(sides.after)
+            && sides.unknown.is_none_or(|mark| !mark.marks_any())
+        {
+            return;
+        }
         let hidden = [sides.hidden_before, sides.hidden_after].contains(&Some(&Json::Bool(true)));
         let secret =
             hidden || (named_secret && ![sides.before, sides.after].iter().flatten().all(|value| harmless(value)));
@@ -581,7 +590,7 @@ impl Gather<'_, '_> {
         keys.dedup();
         let length = path.len();
         for key in keys {
-            if of_tags && key != "Name" && !key.starts_with("csis") {
+            if of_tags && !key.starts_with("csis") {
                 continue;
             }
             push_key(path, key);

@@ -1,4 +1,5 @@
 //! What later rooms see of a plan's JSON, and what they never see.
+#![expect(clippy::needless_pass_by_value, reason = "documents read better when written in place")]
 
 use super::{Reading, Redactor, read};
 use crate::pending::Tokens;

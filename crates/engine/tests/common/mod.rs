@@ -165,7 +165,7 @@ impl Tree {
             secrets: self.secrets.clone(),
             hidden: Vec::new(),
             parallel: 4,
-            limit: Duration::from_secs(120),
+            limit: Duration::from_mins(2),
             keep_locks: false,
             progress: Arc::clone(&self.heard) as Arc<dyn Progress>,
         }

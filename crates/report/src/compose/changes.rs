@@ -4,7 +4,7 @@ use super::lead::worst;
 use super::standing::{Standing, standing, tally};
 use crate::document::{Block, Detail, DiffLine, Form, Mark, Rank, Section, Unit};
 use crate::inert;
-use crate::things::{Fate, Thing, repeats_tags, things};
+use crate::things::{Fate, Thing, repeats_tags, things_of};
 use crate::words;
 use csis_values::plan::{AttributeChange, Change, Shown};
 use csis_values::report::{Report, RootReport};
@@ -28,7 +28,7 @@ pub fn sections(report: &Report, detail: Detail) -> Vec<Section> {
 fn section(root: &RootReport, detail: Detail) -> Section {
     let title = words::changes_title(&root.name, words::change::tally(&tally([root])));
     let mut section = Section::new(Form::Fold, title);
-    section.units = things(&root.changes).iter().map(|thing| unit(root, thing, detail)).collect();
+    section.units = things_of(root).iter().map(|thing| unit(root, thing, detail)).collect();
     section.units.sort_by_key(|unit| unit.rank);
     if !root.outputs_changed.is_empty() {
         section.foot = Some(crate::document::prose(words::change::outputs(&root.outputs_changed)));

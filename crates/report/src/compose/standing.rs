@@ -1,6 +1,6 @@
 //! Where a root stands when its change is merged.
 
-use crate::things::{Fate, noun, things};
+use crate::things::{Fate, noun, things_of};
 use crate::words::change::noun_of;
 use csis_values::report::{RootReport, RootStatus};
 use csis_values::verdict::Weight;
@@ -44,7 +44,7 @@ pub fn tally<'a>(roots: impl IntoIterator<Item = &'a RootReport>) -> Vec<(String
     let mut wholes = BTreeMap::new();
     let mut parts: BTreeMap<(String, Fate), u64> = BTreeMap::new();
     for root in roots {
-        for thing in things(&root.changes) {
+        for thing in things_of(root) {
             if thing.fate > Fate::Read {
                 *wholes.entry((thing.noun, order(thing.fate))).or_insert(0) += 1;
             }
