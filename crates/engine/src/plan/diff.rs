@@ -6,6 +6,7 @@ use crate::pending::Tokens;
 use base64::Engine as _;
 use csis_values::plan::{AttributeChange, Shown};
 use csis_values::sha256;
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
 /// A value longer than this is cut where it is shown.
@@ -13,6 +14,8 @@ const SHOWN: usize = 2048;
 /// Facts are what rules judge by: a bucket policy may have 20 kB.
 const FACT: usize = 65_536;
 const PATH: usize = 512;
+/// With less than this left, a plan keeps no further values.
+const LEAST: usize = 1024;
 /// More facts of one object are counted under `facts_left_out`, so that a rule knows that it did not see all.
 const FACTS: usize = 2000;
 /// More attributes of one object are only counted.
@@ -111,46 +114,67 @@ pub struct Differences {
 
 /// The attributes that differ, sorted by path. `detail` is how many bytes of values the whole plan may still keep.
 pub fn differences(sides: Sides<'_>, forced: &[String], lens: Lens<'_>, detail: &mut usize) -> Differences {
-    let mut walk = Walk { lens, found: Vec::new() };
+    let mut walk = Walk {
+        lens,
+        forced,
+        // What an object begins with is among its facts; what it had before is told here alone.
+        is_new: !sides.before.is_some_and(|before| *before != Json::Null),
+        is_full: *detail < LEAST,
+        found: Vec::new(),
+        rest: Rest::default(),
+    };
     walk.step(&mut String::new(), sides, false);
-    let mut found = walk.found;
+    let Walk { mut found, mut rest, is_new, .. } = walk;
     drop_tags_that_follow(&mut found);
-    for change in &mut found {
-        change.forces_replacement =
-            forced.iter().any(|path| reaches(path, &change.path) || reaches(&change.path, path));
-    }
-    // What an object begins with is among its facts; what it had before is told here alone.
-    let is_new = !sides.before.is_some_and(|before| *before != Json::Null);
-    let weighty =
-        |change: &AttributeChange| change.forces_replacement || (!is_new && JUDGED.contains(&head(&change.path)));
-    found.sort_by(|a, b| weighty(b).cmp(&weighty(a)).then_with(|| a.path.cmp(&b.path)));
+    found.sort_by(|a, b| is_weighty(b, is_new).cmp(&is_weighty(a, is_new)).then_with(|| a.path.cmp(&b.path)));
     let mut kept = 0;
     while kept < found.len() && kept < ATTRIBUTES {
         let cost = cost(&found[kept]);
-        if cost > *detail && !weighty(&found[kept]) {
+        if cost > *detail && !is_weighty(&found[kept], is_new) {
+            // The next objects need not try.
+            *detail = 0;
             break;
         }
         *detail = detail.saturating_sub(cost);
         kept += 1;
     }
-    let rest = found.split_off(kept);
-    let left_out_digest = (!rest.is_empty()).then(|| {
-        let mut lines = String::new();
-        for change in &rest {
-            quote(&mut lines, &change.path);
-            lines.push(' ');
-            lines.push_str(change.digest.as_deref().unwrap_or(match change.after {
-                Shown::Pending(ref meaning) => meaning,
-                Shown::Unknown => "unknown",
-                _ => "sensitive",
-            }));
-            lines.push('\n');
-        }
-        sha256(lines)
-    });
+    for change in found.split_off(kept) {
+        rest.add(&change);
+    }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found.shrink_to_fit();
-    Differences { attributes: found, left_out: rest.len() as u64, left_out_digest }
+    Differences { attributes: found, left_out: rest.count, left_out_digest: rest.digest() }
+}
+
+/// Kept even when the plan is too large to keep all.
+fn is_weighty(change: &AttributeChange, is_new: bool) -> bool {
+    change.forces_replacement || (!is_new && JUDGED.contains(&head(&change.path)))
+}
+
+/// What is not kept, as a count and a digest over paths and digests.
+#[derive(Default)]
+struct Rest {
+    count: u64,
+    hash: Sha256,
+}
+
+impl Rest {
+    fn add(&mut self, change: &AttributeChange) {
+        let value = change.digest.as_deref().unwrap_or(match change.after {
+            Shown::Pending(ref meaning) => meaning,
+            Shown::Unknown => "unknown",
+            _ => "sensitive",
+        });
+        for part in [&change.path, value] {
+            self.hash.update(part.len().to_le_bytes());
+            self.hash.update(part);
+        }
+        self.count += 1;
+    }
+
+    fn digest(self) -> Option<String> {
+        (self.count > 0).then(|| sha256(self.hash.finalize()))
+    }
 }
 
 fn cost(change: &AttributeChange) -> usize {
@@ -185,7 +209,12 @@ fn head(path: &str) -> &str {
 
 struct Walk<'a> {
     lens: Lens<'a>,
+    forced: &'a [String],
+    is_new: bool,
+    /// Nothing more is kept than what is weighty.
+    is_full: bool,
     found: Vec<AttributeChange>,
+    rest: Rest,
 }
 
 static EMPTY: Json<'static> = Json::Map(Vec::new());
@@ -350,7 +379,14 @@ impl Walk<'_> {
             Shown::Value(_) if sides.unknown.is_some_and(Json::marks_any) => None,
             Shown::Value(_) => sides.after.map(|value| digest(value, script, self.lens.tokens)),
         };
-        self.found.push(AttributeChange { path: cut(path, PATH), before, after, forces_replacement: false, digest });
+        let path = cut(path, PATH);
+        let forces_replacement = self.forced.iter().any(|forced| reaches(forced, &path) || reaches(&path, forced));
+        let change = AttributeChange { path, before, after, forces_replacement, digest };
+        if self.is_full && !is_weighty(&change, self.is_new) {
+            self.rest.add(&change);
+        } else {
+            self.found.push(change);
+        }
     }
 }
 
