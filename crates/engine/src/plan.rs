@@ -2,13 +2,16 @@
 
 mod configuration;
 mod diff;
+mod facts;
 pub(crate) mod json;
 mod redact;
 mod show;
+mod shown;
 
-pub(crate) use diff::{cut, push_key};
+pub(crate) use diff::push_key;
 pub use redact::Redactor;
 pub use show::{Outputs, Reading, read};
+pub(crate) use shown::cut;
 
 #[cfg(test)]
 mod tests;

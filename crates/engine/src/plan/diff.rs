@@ -1,98 +1,22 @@
-//! What differs between an object before and after, by attribute path, with every value made fit for people.
+//! What differs between an object before and after, by attribute path.
 
+use super::facts::JUDGED;
 use super::json::{Json, quote};
-use super::redact::{Redactor, is_secret_name};
-use crate::pending::Tokens;
-use base64::Engine as _;
+use super::redact::is_secret_name;
+use super::shown::{Lens, SHOWN, cut, digest, harmless, script_in_short, show, show_partly};
 use csis_values::plan::{AttributeChange, Shown};
 use csis_values::sha256;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
-/// A value longer than this is cut where it is shown.
-const SHOWN: usize = 2048;
-/// Facts are what rules judge by: a bucket policy may have 20 kB.
-const FACT: usize = 65_536;
-const PATH: usize = 512;
+pub const PATH: usize = 512;
 /// With less than this left, a plan keeps no further values.
 const LEAST: usize = 1024;
-/// More facts of one object are counted under `facts_left_out`, so that a rule knows that it did not see all.
-const FACTS: usize = 2000;
 /// More attributes of one object are only counted.
 const ATTRIBUTES: usize = 200;
 
-/// The attributes that rules judge by, whatever changed.
-const JUDGED: &[&str] = &[
-    "access_point_id",
-    "account_id",
-    "acl",
-    "ami",
-    "associate_public_ip_address",
-    "availability_zone",
-    "block_public_acls",
-    "block_public_policy",
-    "bucket",
-    "cidr_blocks",
-    "cidr_ipv4",
-    "cidr_ipv6",
-    "egress",
-    "encrypted",
-    "expiration",
-    "file_system_id",
-    "force_destroy",
-    "from_port",
-    "group",
-    "iam_instance_profile",
-    "ignore_public_acls",
-    "image_id",
-    "ingress",
-    "instance_id",
-    "instance_type",
-    "iops",
-    "ip_protocol",
-    "ipv6_cidr_blocks",
-    "kms_key_id",
-    "launch_permission",
-    "map_public_ip_on_launch",
-    "mfa",
-    "object_lock_enabled",
-    "organization_arn",
-    "policy",
-    "posix_user",
-    "prefix_list_id",
-    "prefix_list_ids",
-    "principal",
-    "protocol",
-    "referenced_security_group_id",
-    "restrict_public_buckets",
-    "root_directory",
-    "rule",
-    "security_group_id",
-    "security_groups",
-    "self",
-    "size",
-    "snapshot_id",
-    "source_security_group_id",
-    "subnet_id",
-    "throughput",
-    "to_port",
-    "type",
-    "user_id",
-    "versioning",
-    "versioning_configuration",
-    "volume_id",
-    "vpc_security_group_ids",
-];
-
 /// Attributes that hold whole scripts; told by length and digest.
 const SCRIPTS: &[&str] = &["user_data", "user_data_base64", "custom_data", "startup_script"];
-
-/// How values are judged and shown.
-#[derive(Clone, Copy)]
-pub struct Lens<'a> {
-    pub redactor: &'a Redactor,
-    pub tokens: Option<&'a Tokens>,
-}
 
 /// Both sides of an object and the engine's marks on them.
 #[derive(Clone, Copy, Default)]
@@ -218,7 +142,7 @@ struct Walk<'a> {
 }
 
 static EMPTY: Json<'static> = Json::Map(Vec::new());
-static NONE: Json<'static> = Json::List(Vec::new());
+pub static NONE: Json<'static> = Json::List(Vec::new());
 
 impl Walk<'_> {
     fn step(&mut self, path: &mut String, sides: Sides<'_>, named_secret: bool) {
@@ -390,16 +314,6 @@ impl Walk<'_> {
     }
 }
 
-/// Values that a secret-sounding name does not make secret.
-fn harmless(value: &Json<'_>) -> bool {
-    match value {
-        Json::Null | Json::Bool(_) | Json::Number(_) => true,
-        Json::Text(text) => text.is_empty() || text.starts_with("arn:"),
-        Json::List(items) => items.iter().all(harmless),
-        Json::Map(entries) => entries.is_empty(),
-    }
-}
-
 pub fn push_key(path: &mut String, key: &str) {
     let simple = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ':' | '/'));
     if simple {
@@ -431,223 +345,4 @@ pub fn path_of(steps: &Json<'_>) -> String {
         }
     }
     cut(&path, PATH)
-}
-
-/// The exact new value, with tokens as what they mean so that the digest does not depend on the run.
-fn digest(value: &Json<'_>, script: bool, tokens: Option<&Tokens>) -> String {
-    let canonical = |text: &str| tokens.and_then(|tokens| tokens.canonical(text));
-    if script && let Json::Text(text) = value {
-        let plain = decoded(text);
-        let plain = plain.as_deref().unwrap_or(text);
-        return sha256(canonical(plain).unwrap_or_else(|| plain.to_owned()));
-    }
-    let mut out = String::new();
-    value.write(&mut out, &mut |text| canonical(text));
-    sha256(out)
-}
-
-/// A script that an attribute holds in base64.
-fn decoded(text: &str) -> Option<String> {
-    let compact: String = text.split_ascii_whitespace().collect();
-    if compact.len() < 8 || !compact.len().is_multiple_of(4) {
-        return None;
-    }
-    let bytes = base64::engine::general_purpose::STANDARD.decode(compact).ok()?;
-    String::from_utf8(bytes).ok().filter(|plain| plain.starts_with('#') || plain.contains('\n'))
-}
-
-fn script_in_short(text: &str, lens: Lens<'_>) -> Shown {
-    let is_digest = text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    if is_digest {
-        return Shown::Value(format!("script with SHA-1 {}", &text[..12]));
-    }
-    let plain = decoded(text);
-    let plain = plain.as_deref().unwrap_or(text);
-    let canonical = lens.tokens.and_then(|tokens| tokens.canonical(plain));
-    let sum = sha256(canonical.as_deref().unwrap_or(plain));
-    let lines = plain.lines().count();
-    Shown::Value(format!("script of {lines} line{} with SHA-256 {}", if lines == 1 { "" } else { "s" }, &sum[..12]))
-}
-
-/// A value as people may see it.
-fn show(value: &Json<'_>, name: Option<&str>, lens: Lens<'_>, limit: usize) -> Shown {
-    if matches!(value, Json::Null) {
-        return Shown::Absent;
-    }
-    if has_secret(value, lens.redactor) || (name.is_some_and(is_secret_name) && !harmless(value)) {
-        return Shown::Sensitive;
-    }
-    let exact = match value {
-        Json::Text(text) => Some(text.as_ref()),
-        Json::Number(digits) => Some(digits.as_ref()),
-        _ => None,
-    };
-    if let (Some(tokens), Some(exact)) = (lens.tokens, exact)
-        && let Some(meaning) = tokens.meaning(exact)
-    {
-        return Shown::Pending(meaning.to_string());
-    }
-    let readable = |text: &str| lens.tokens.and_then(|tokens| tokens.readable(text));
-    Shown::Value(match value {
-        Json::Text(text) => cut(readable(text).as_deref().unwrap_or(text), limit),
-        other => {
-            let mut out = String::new();
-            other.write(&mut out, &mut |text| readable(text));
-            cut(&out, limit)
-        }
-    })
-}
-
-/// A list of scalars of which some are known only after the apply.
-fn show_partly(after: Option<&Json<'_>>, marks: &Json<'_>, lens: Lens<'_>) -> Shown {
-    let (Some(Json::List(items)), Json::List(marks)) = (after, marks) else { return Shown::Unknown };
-    let known: Vec<Json<'_>> = (0..items.len().max(marks.len()))
-        .map(|index| match marks.get(index) {
-            Some(mark) if mark.marks_any() => Json::Text("(known after apply)".into()),
-            _ => items.get(index).cloned().unwrap_or(Json::Null),
-        })
-        .collect();
-    show(&Json::List(known), None, lens, SHOWN)
-}
-
-fn has_secret(value: &Json<'_>, redactor: &Redactor) -> bool {
-    match value {
-        Json::Text(text) => redactor.is_secret(text),
-        Json::List(items) => items.iter().any(|item| has_secret(item, redactor)),
-        Json::Map(entries) => {
-            entries.iter().any(|(key, value)| (is_secret_name(key) && !harmless(value)) || has_secret(value, redactor))
-        }
-        _ => false,
-    }
-}
-
-/// At most `limit` bytes, ending in `…` when something is missing.
-pub fn cut(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    let mut end = limit.saturating_sub('…'.len_utf8());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", &text[..end])
-}
-
-/// The attributes of one object that rules judge by. Lists of scalars are compact JSON; everything else is told leaf by leaf.
-pub fn facts(sides: Sides<'_>, lens: Lens<'_>) -> BTreeMap<String, Shown> {
-    let mut facts = BTreeMap::new();
-    let (Some(object), unknown, hidden) = (match sides.after {
-        Some(after @ Json::Map(_)) => (Some(after), sides.unknown, sides.hidden_after),
-        _ => (sides.before, None, sides.hidden_before),
-    }) else {
-        return facts;
-    };
-    let mut left_out = 0u64;
-    let mut keys: Vec<&str> = Vec::new();
-    for side in [Some(object), unknown] {
-        if let Some(Json::Map(entries)) = side {
-            keys.extend(
-                entries.iter().map(|(key, _)| key.as_ref()).filter(|key| JUDGED.contains(key) || *key == "tags"),
-            );
-        }
-    }
-    keys.sort_unstable();
-    keys.dedup();
-    let mut gather = Gather { lens, facts: &mut facts, left_out: &mut left_out };
-    for key in keys {
-        let mut path = key.to_owned();
-        let at = |side: Option<&'_ Json<'_>>| -> bool { side == Some(&Json::Bool(true)) };
-        let hidden = if at(hidden) { hidden } else { hidden.and_then(|mark| mark.get(key)) };
-        gather.leaf(&mut path, object.get(key), unknown.and_then(|mark| mark.get(key)), hidden);
-    }
-    if left_out > 0 {
-        facts.insert("facts_left_out".into(), Shown::Value(left_out.to_string()));
-    }
-    facts
-}
-
-struct Gather<'a, 'b> {
-    lens: Lens<'a>,
-    facts: &'b mut BTreeMap<String, Shown>,
-    left_out: &'b mut u64,
-}
-
-impl Gather<'_, '_> {
-    fn leaf(
-        &mut self,
-        path: &mut String,
-        value: Option<&Json<'_>>,
-        unknown: Option<&Json<'_>>,
-        hidden: Option<&Json<'_>>,
-    ) {
-        let value = value.unwrap_or(&Json::Null);
-        let shown = if unknown == Some(&Json::Bool(true)) {
-            Shown::Unknown
-        } else if hidden == Some(&Json::Bool(true)) {
-            Shown::Sensitive
-        } else {
-            match value {
-                Json::Map(entries) => return self.map(path, entries, unknown, hidden),
-                Json::List(items) if !items.iter().all(Json::is_scalar) => {
-                    return self.list(path, items, unknown, hidden);
-                }
-                Json::Null => match unknown {
-                    Some(Json::Map(marks)) if !marks.is_empty() => return self.map(path, &[], unknown, hidden),
-                    Some(mark) if mark.marks_any() => Shown::Unknown,
-                    _ => return,
-                },
-                Json::List(_) if hidden.is_some_and(Json::marks_any) => Shown::Sensitive,
-                Json::List(_) if unknown.is_some_and(Json::marks_any) => {
-                    show_partly(Some(value), unknown.unwrap_or(&NONE), self.lens)
-                }
-                value => show(value, path.rsplit('.').next(), self.lens, FACT),
-            }
-        };
-        if self.facts.len() < FACTS {
-            self.facts.insert(cut(path, PATH), shown);
-        } else {
-            *self.left_out += 1;
-        }
-    }
-
-    fn map(
-        &mut self,
-        path: &mut String,
-        entries: &[(std::borrow::Cow<'_, str>, Json<'_>)],
-        unknown: Option<&Json<'_>>,
-        hidden: Option<&Json<'_>>,
-    ) {
-        let of_tags = path == "tags";
-        let mut keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_ref()).collect();
-        if let Some(Json::Map(marks)) = unknown {
-            keys.extend(marks.iter().filter(|(_, mark)| mark.marks_any()).map(|(key, _)| key.as_ref()));
-        }
-        keys.sort_unstable();
-        keys.dedup();
-        let length = path.len();
-        for key in keys {
-            if of_tags && !key.starts_with("csis") {
-                continue;
-            }
-            push_key(path, key);
-            let value = entries.iter().find(|(name, _)| name == key).map(|(_, value)| value);
-            self.leaf(path, value, unknown.and_then(|mark| mark.get(key)), hidden.and_then(|mark| mark.get(key)));
-            path.truncate(length);
-        }
-    }
-
-    fn list(&mut self, path: &mut String, items: &[Json<'_>], unknown: Option<&Json<'_>>, hidden: Option<&Json<'_>>) {
-        let length = path.len();
-        for (index, item) in items.iter().enumerate() {
-            use std::fmt::Write;
-            let _ = write!(path, "[{index}]");
-            self.leaf(
-                path,
-                Some(item),
-                unknown.and_then(|mark| mark.at(index)),
-                hidden.and_then(|mark| mark.at(index)),
-            );
-            path.truncate(length);
-        }
-    }
 }

@@ -4,9 +4,11 @@
 //! is *not a plan*: nothing of it is handed on.
 
 use super::configuration::{Configuration, ConfigurationSeed};
-use super::diff::{Lens, Sides, cut, differences, facts, path_of};
+use super::diff::{Sides, differences, path_of};
+use super::facts::facts;
 use super::json::Json;
 use super::redact::Redactor;
+use super::shown::{Lens, cut};
 use crate::pending::Tokens;
 use csis_values::plan::{Action, Change, Document, Freshness, OutputChange, Plan, Shown};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
