@@ -239,7 +239,10 @@ fn settings(root: &Root, judges: &Tree, reading: &Reading) -> Settings {
 
 fn losses(root: &Root, result: &RootResult, settings: &Settings) -> u64 {
     match &result.outcome {
-        RootOutcome::Planned(plan) => csis_gate::losses(&Question::of_root(plan, root, settings)).len() as u64,
+        // A plan-only root loses nothing by this merge.
+        RootOutcome::Planned(plan) if root.applies.applies => {
+            csis_gate::losses(&Question::of_root(plan, root, settings)).len() as u64
+        }
         _ => 0,
     }
 }

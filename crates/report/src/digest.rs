@@ -108,7 +108,12 @@ fn change(change: &Change, salt: &str) -> Value {
             .collect();
         put("attributes", Value::Object(attributes));
         if change.attributes_left_out > 0 {
-            put("attributes_left_out", json!(change.attributes_left_out));
+            // What was not kept is told by the reader as one digest over all of it.
+            let covered = match change.facts.get("left_out_digest") {
+                Some(Shown::Value(digest)) => json!({"sha256": sha256(format!("{salt}\n{digest}"))}),
+                _ => Value::Null,
+            };
+            put("attributes_left_out", json!([change.attributes_left_out, covered]));
         }
     }
     Value::Object(out)
@@ -238,5 +243,18 @@ mod tests {
         let alone = digest(std::slice::from_ref(&one), &[], "s");
         assert_eq!(alone, digest(&[quiet, one, elsewhere], &[], "s"));
         assert_eq!(digest(&[], &[], "s"), "");
+    }
+
+    /// A change beyond what the reader kept must not go unnoticed by an approval.
+    #[test]
+    fn attributes_that_were_left_out_count_by_their_digest() {
+        let with = |digest: &str| {
+            let mut change = resized("m7i.large", "m7i.xlarge");
+            change.attributes_left_out = 3;
+            change.facts.insert("left_out_digest".into(), Shown::Value(digest.into()));
+            root_digest(&root(vec![change]), "salt")
+        };
+        assert_eq!(with("a"), with("a"));
+        assert_ne!(with("a"), with("b"));
     }
 }
