@@ -21,6 +21,9 @@ pub enum MaterialiseError {
     /// The generation directory or a root's directory leaves the tree.
     #[error("`{0}` is not a folder inside the tree")]
     Outside(String),
+    /// A folder on the way to the working copy, or to the root's folder, is a link: what is written and removed there may be anybody's.
+    #[error("{path} is a link; csis writes and removes files there, and follows none", path = .0.display())]
+    Link(PathBuf),
     #[error(transparent)]
     Unopened(#[from] Unopened),
 }
@@ -28,6 +31,8 @@ pub enum MaterialiseError {
 /// Where a root's working copy stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkingCopy {
+    /// The configuration root.
+    pub tree: PathBuf,
     /// The folder the engine runs in; absolute when the tree's path is.
     pub directory: PathBuf,
     /// The root's folder in the generation directory.
@@ -58,7 +63,7 @@ pub fn place(tree: &Path, generation: &str, directory: &str) -> Result<WorkingCo
     generated.extend(&folder);
     generated.extend(&root);
     let locked = generated.join(LOCK).is_file();
-    Ok(WorkingCopy { directory: private, generated, locked })
+    Ok(WorkingCopy { tree: tree.to_owned(), directory: private, generated, locked })
 }
 
 /// Lays the files of a root into its working copy. What an earlier emission left there goes; what the engine made stays.
@@ -72,13 +77,18 @@ pub fn materialise(
     secrets: &BTreeMap<String, String>,
 ) -> Result<WorkingCopy, MaterialiseError> {
     let copy = place(tree, generation, &root.directory)?;
+    no_link(tree, &copy.directory)?;
     let base =
         copy.directory.ancestors().nth(Path::new(&root.directory).components().count()).unwrap_or(tree).to_owned();
     private_folder(&copy.directory)?;
     // Git never sees the working copies, whatever the tree's own ignore file says.
     let ignore = base.join(".gitignore");
-    if !ignore.is_file() {
-        write(&ignore, b"*\n")?;
+    if !ignore.is_file()
+        && let Err(error) = write(&ignore, b"*\n")
+        // Several roots are laid at the same time, and each finds it missing.
+        && !ignore.is_file()
+    {
+        return Err(error);
     }
     let prefix = format!("{}/", root.directory.trim_end_matches('/'));
     let mut laid = BTreeSet::new();
@@ -112,6 +122,7 @@ pub fn carry_lock_back(copy: &WorkingCopy) -> Result<bool, MaterialiseError> {
         Err(source) => return Err(MaterialiseError::Io { path: from, source }),
     };
     let to = copy.generated.join(LOCK);
+    no_link(&copy.tree, &to)?;
     if fs::read(&to).is_ok_and(|old| old == lock) {
         return Ok(false);
     }
@@ -119,6 +130,15 @@ pub fn carry_lock_back(copy: &WorkingCopy) -> Result<bool, MaterialiseError> {
         .map_err(|source| MaterialiseError::Io { path: copy.generated.clone(), source })?;
     fs::write(&to, lock).map_err(|source| MaterialiseError::Io { path: to, source })?;
     Ok(true)
+}
+
+/// Refuses a path below the tree with a link in it. A tree may come from anybody, and a link in it points anywhere.
+fn no_link(tree: &Path, path: &Path) -> Result<(), MaterialiseError> {
+    let below = path.ancestors().take_while(|folder| *folder != tree);
+    match below.filter(|p| p.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink())).last() {
+        Some(link) => Err(MaterialiseError::Link(link.to_owned())),
+        None => Ok(()),
+    }
 }
 
 /// What the engine or csis made in a working copy, and no emission holds.
@@ -285,6 +305,47 @@ mod tests {
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&copy.directory), mode(&copy.directory.join("main.tf"))), (0o700, 0o600));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_working_copy_behind_a_link_is_refused_and_nothing_there_is_touched() {
+        use std::os::unix::fs::symlink;
+        let at = "storage/volumes/storage-generation";
+        for link in ["_private", "_private/storage", "_private/storage/volumes/storage-generation"] {
+            let tree = tempfile::tempdir().unwrap();
+            let elsewhere = tempfile::tempdir().unwrap();
+            fs::write(elsewhere.path().join("precious"), "mine").unwrap();
+            let link = tree.path().join(link);
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            symlink(elsewhere.path(), &link).unwrap();
+            let files = emission(&[(&format!("{at}/main.tf"), "x = 1\n")]);
+            let refused = materialise(tree.path(), "generated", &files, &root(), &BTreeMap::new());
+            assert!(matches!(refused, Err(MaterialiseError::Link(ref path)) if *path == link), "{refused:?}");
+            let left: Vec<_> = fs::read_dir(elsewhere.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+            assert_eq!(left, ["precious"]);
+        }
+    }
+
+    #[test]
+    fn roots_may_be_laid_at_the_same_time() {
+        for _ in 0..20 {
+            let tree = tempfile::tempdir().unwrap();
+            std::thread::scope(|scope| {
+                let laid: Vec<_> = (0..4)
+                    .map(|n| {
+                        let at = format!("storage/b{n}/storage-generation");
+                        let root = EmittedRoot { directory: at.clone(), ..root() };
+                        let files = emission(&[(&format!("{at}/main.tf"), "x = 1\n")]);
+                        let tree = tree.path();
+                        scope.spawn(move || materialise(tree, "generated", &files, &root, &BTreeMap::new()).map(drop))
+                    })
+                    .collect();
+                for one in laid {
+                    one.join().unwrap().unwrap();
+                }
+            });
+        }
     }
 
     #[test]

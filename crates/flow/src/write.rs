@@ -26,7 +26,10 @@ pub struct Written {
 /// A root's directory is replaced as a whole, keeping its provider lock; a root that is gone is removed; `lifecycles` says which lifecycles were asked for.
 pub fn write(root: &Path, generation_directory: &str, emission: &Emission, lifecycles: &[&str]) -> io::Result<Written> {
     let top = root.join(generation_directory);
-    refuse_link(&top)?;
+    refuse_link(root, &top)?;
+    for directory in emission.roots.iter().filter_map(|r| Path::new(&r.directory).parent()) {
+        refuse_link(root, &top.join(directory))?;
+    }
     let mut written = Written::default();
     let mut sets: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     let mut loose: BTreeMap<&str, &str> = BTreeMap::new();
@@ -148,6 +151,9 @@ fn write_file(path: &Path, text: &str, written: &mut Written) -> io::Result<()> 
         fs_err::create_dir_all(parent)?;
     }
     let aside = sibling(path, "new");
+    if aside.is_symlink() {
+        fs_err::remove_file(&aside)?;
+    }
     fs_err::write(&aside, text)?;
     fs_err::rename(&aside, path)
 }
@@ -203,14 +209,15 @@ fn subdirectories(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-fn refuse_link(path: &Path) -> io::Result<()> {
-    if path.is_symlink() {
-        return Err(io::Error::other(format!(
+/// A tree may come from anybody, and a link in it points anywhere.
+fn refuse_link(root: &Path, path: &Path) -> io::Result<()> {
+    match path.ancestors().take_while(|folder| *folder != root).find(|folder| folder.is_symlink()) {
+        Some(link) => Err(io::Error::other(format!(
             "{} is a symbolic link; emission is written into a real folder only",
-            path.display()
-        )));
+            link.display()
+        ))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn sibling(path: &Path, word: &str) -> PathBuf {
@@ -273,5 +280,27 @@ mod tests {
         assert!(tmp.path().join("generated/storage/vol/storage-generation/a.tf").exists());
         assert!(packer.exists());
         assert_eq!(written.untouched, ["instance-image/bake/image-generation"]);
+    }
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        use std::os::unix::fs::symlink;
+        let dir = "storage/vol/storage-generation";
+        let all = emission(&[("storage/vol/storage-generation/a.tf", "a"), ("storage/run.sh", "r")], &[dir]);
+        for link in ["generated", "generated/storage", "generated/storage/vol"] {
+            let (tmp, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let link = tmp.path().join(link);
+            fs_err::create_dir_all(link.parent().unwrap()).unwrap();
+            symlink(elsewhere.path(), &link).unwrap();
+            assert!(write(tmp.path(), "generated", &all, &["storage"]).is_err());
+            assert_eq!(fs_err::read_dir(elsewhere.path()).unwrap().count(), 0);
+        }
+        let (tmp, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let victim = elsewhere.path().join("victim");
+        fs_err::write(&victim, "mine").unwrap();
+        fs_err::create_dir_all(tmp.path().join("generated/storage")).unwrap();
+        symlink(&victim, tmp.path().join("generated/storage/.run.sh.csis-new")).unwrap();
+        write(tmp.path(), "generated", &all, &["storage"]).unwrap();
+        assert_eq!(fs_err::read_to_string(&victim).unwrap(), "mine");
     }
 }
