@@ -63,9 +63,8 @@ pub fn make(
 pub fn put(reading: &Reading, emission: &Emission) -> Result<Written, Diagnostic> {
     let wanted: Vec<&str> = Lifecycle::ALL.iter().filter(|l| reading.request.wants(**l)).map(|l| l.name()).collect();
     write(&reading.root, &reading.tree.generation_directory, emission, &wanted).map_err(|error| {
-        Diagnostic::error("cannot-write", format!("the emission could not be written: {error}")).help(
-            "roots are replaced one by one, so each is whole; make room or give the right to write, then run it again",
-        )
+        Diagnostic::error("cannot-write", format!("the emission could not be written, and nothing was: {error}"))
+            .help("clear the way, make room or give the right to write, then run it again")
     })
 }
 

@@ -24,12 +24,9 @@ pub struct Written {
 /// Writes the files of an emission under `<root>/<generation_directory>`.
 ///
 /// A root's directory is replaced as a whole, keeping its provider lock; a root that is gone is removed; `lifecycles` says which lifecycles were asked for.
+/// On an error everything stands as it stood before.
 pub fn write(root: &Path, generation_directory: &str, emission: &Emission, lifecycles: &[&str]) -> io::Result<Written> {
     let top = root.join(generation_directory);
-    refuse_link(root, &top)?;
-    for directory in emission.roots.iter().filter_map(|r| Path::new(&r.directory).parent()) {
-        refuse_link(root, &top.join(directory))?;
-    }
     let mut written = Written::default();
     let mut sets: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     let mut loose: BTreeMap<&str, &str> = BTreeMap::new();
@@ -47,41 +44,141 @@ pub fn write(root: &Path, generation_directory: &str, emission: &Emission, lifec
             }
         }
     }
+    let folders = sets.keys().map(|path| (path, true));
+    for (path, is_folder) in folders.chain(loose.keys().map(|path| (path, false))) {
+        way_is_free(root, &format!("{generation_directory}/{path}"), is_folder)?;
+    }
 
     // First everything that can fail for lack of room or rights, beside the old files; nothing visible changes until all of it stands.
-    let mut ready = Vec::new();
-    let prepared = prepare(&top, &sets, &mut ready, &mut written);
-    if let Err(error) = prepared {
-        for (aside, _) in &ready {
-            let _ = fs_err::remove_dir_all(aside);
-        }
+    let mut change = Change::default();
+    let done = prepare(&top, &sets, &mut change, &mut written)
+        .and_then(|()| prepare_loose(&top, &loose, &mut change, &mut written))
+        .and_then(|()| find_gone(&top, emission, &directories, lifecycles, &mut change, &mut written))
+        .and_then(|()| change.swap());
+    if let Err(error) = done {
+        change.undo();
         return Err(error);
     }
-    for (aside, target) in ready {
-        let old = sibling(&target, "old");
-        if target.exists() {
-            fs_err::rename(&target, &old)?;
-        }
-        fs_err::rename(&aside, &target)?;
-        if old.exists() {
-            fs_err::remove_dir_all(&old)?;
-        }
-    }
-    for (path, text) in loose {
-        write_file(&top.join(path), text, &mut written)?;
-    }
-    remove_gone(&top, emission, &directories, lifecycles, &mut written)?;
+    change.clean();
     Ok(written)
+}
+
+/// Whether a root's directory or a loose file can be put at a path: what stands on the way is a real folder, and what stands there is of the kind to replace.
+/// A tree may come from anybody, and a link in it points anywhere.
+fn way_is_free(root: &Path, path: &str, is_folder: bool) -> io::Result<()> {
+    let mut place = root.to_path_buf();
+    let mut steps = path.split('/').filter(|step| !step.is_empty() && *step != ".").peekable();
+    while let Some(step) = steps.next() {
+        place.push(step);
+        let Ok(found) = std::fs::symlink_metadata(&place) else { return Ok(()) };
+        let wants_folder = is_folder || steps.peek().is_some();
+        let in_the_way = if found.is_symlink() {
+            "a symbolic link; the emission goes into real folders and files only"
+        } else if wants_folder && !found.is_dir() {
+            "no folder, and the emission needs one there"
+        } else if !wants_folder && !found.is_file() {
+            "no file, and the emission has one there"
+        } else {
+            continue;
+        };
+        return Err(io::Error::other(format!("{} is {in_the_way}", place.display())));
+    }
+    Ok(())
+}
+
+/// What is to be put in place, and what was done of it, so that it can be undone.
+#[derive(Default)]
+struct Change {
+    /// Folders made for it, outermost first.
+    made: Vec<PathBuf>,
+    /// What stands aside, and where it goes.
+    ready: Vec<(PathBuf, PathBuf)>,
+    /// What goes.
+    gone: Vec<PathBuf>,
+    /// What was renamed, from where and to where.
+    renamed: Vec<(PathBuf, PathBuf)>,
+    /// What was replaced, aside.
+    old: Vec<PathBuf>,
+}
+
+impl Change {
+    /// Makes a folder and what is missing above it.
+    fn folder(&mut self, path: &Path) -> io::Result<()> {
+        let missing: Vec<&Path> = path.ancestors().take_while(|p| !p.exists()).collect();
+        for folder in missing.into_iter().rev() {
+            fs_err::create_dir(folder)?;
+            self.made.push(folder.to_path_buf());
+        }
+        Ok(())
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        fs_err::rename(from, to)?;
+        self.renamed.push((from.to_path_buf(), to.to_path_buf()));
+        Ok(())
+    }
+
+    fn swap(&mut self) -> io::Result<()> {
+        for target in self.gone.clone() {
+            self.set_aside(&target)?;
+        }
+        for (aside, target) in self.ready.clone() {
+            if target.is_dir() {
+                self.set_aside(&target)?;
+            }
+            self.rename(&aside, &target)?;
+        }
+        Ok(())
+    }
+
+    fn set_aside(&mut self, target: &Path) -> io::Result<()> {
+        let old = sibling(target, "old");
+        self.rename(target, &old)?;
+        self.old.push(old);
+        Ok(())
+    }
+
+    fn undo(self) {
+        for (from, to) in self.renamed.iter().rev() {
+            let _ = std::fs::rename(to, from);
+        }
+        for (aside, _) in &self.ready {
+            let _ = remove(aside);
+        }
+        for folder in self.made.iter().rev() {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+
+    fn clean(self) {
+        for old in &self.old {
+            let _ = remove(old);
+        }
+        for gone in &self.gone {
+            // Only when nothing else is in it.
+            let _ = gone.parent().map(std::fs::remove_dir);
+        }
+    }
+}
+
+/// Removes a file or a folder.
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs_err::remove_dir_all(path),
+        Ok(_) => fs_err::remove_file(path),
+        Err(_) => Ok(()),
+    }
 }
 
 fn prepare(
     top: &Path,
     sets: &BTreeMap<&str, BTreeMap<&str, &str>>,
-    ready: &mut Vec<(PathBuf, PathBuf)>,
+    change: &mut Change,
     written: &mut Written,
 ) -> io::Result<()> {
     for (directory, files) in sets {
         let target = top.join(directory);
+        recover(&target)?;
         let before = read_set(&target)?;
         let same = before.len() == files.len()
             && files.iter().all(|(name, text)| before.get(*name).is_some_and(|old| old == text.as_bytes()));
@@ -97,11 +194,12 @@ fn prepare(
         }
         written.removed += before.keys().filter(|name| !files.contains_key(name.as_str())).count();
         let aside = sibling(&target, "new");
-        if aside.exists() {
-            fs_err::remove_dir_all(&aside)?;
+        remove(&aside)?;
+        if let Some(parent) = aside.parent() {
+            change.folder(parent)?;
         }
-        fs_err::create_dir_all(&aside)?;
-        ready.push((aside.clone(), target.clone()));
+        fs_err::create_dir(&aside)?;
+        change.ready.push((aside.clone(), target.clone()));
         for (name, text) in files {
             let path = aside.join(name);
             if let Some(parent) = path.parent() {
@@ -111,7 +209,7 @@ fn prepare(
         }
         for name in KEPT {
             let kept = target.join(name);
-            if kept.is_file() {
+            if std::fs::symlink_metadata(&kept).is_ok_and(|found| found.is_file()) {
                 fs_err::copy(&kept, aside.join(name))?;
             }
         }
@@ -141,29 +239,44 @@ fn read_set(directory: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-fn write_file(path: &Path, text: &str, written: &mut Written) -> io::Result<()> {
-    match fs_err::read(path) {
-        Ok(old) if old == text.as_bytes() => return Ok(()),
-        Ok(_) => written.changed += 1,
-        Err(_) => written.added += 1,
-    }
-    if let Some(parent) = path.parent() {
-        fs_err::create_dir_all(parent)?;
-    }
-    let aside = sibling(path, "new");
-    if aside.is_symlink() {
-        fs_err::remove_file(&aside)?;
-    }
-    fs_err::write(&aside, text)?;
-    fs_err::rename(&aside, path)
+/// What a run that was killed between two renames left: the old root goes back, an old root beside the new one goes.
+fn recover(target: &Path) -> io::Result<()> {
+    let old = sibling(target, "old");
+    let is_whole = std::fs::symlink_metadata(&old).is_ok_and(|found| found.is_dir());
+    if is_whole && !target.exists() { fs_err::rename(&old, target) } else { remove(&old) }
 }
 
-/// Removes the roots that are gone from the lifecycles asked for, and names what this build does not emit.
-fn remove_gone(
+fn prepare_loose(
+    top: &Path,
+    files: &BTreeMap<&str, &str>,
+    change: &mut Change,
+    written: &mut Written,
+) -> io::Result<()> {
+    for (path, text) in files {
+        let target = top.join(path);
+        match fs_err::read(&target) {
+            Ok(old) if old == text.as_bytes() => continue,
+            Ok(_) => written.changed += 1,
+            Err(_) => written.added += 1,
+        }
+        if let Some(parent) = target.parent() {
+            change.folder(parent)?;
+        }
+        let aside = sibling(&target, "new");
+        remove(&aside)?;
+        change.ready.push((aside.clone(), target));
+        fs_err::write(&aside, text)?;
+    }
+    Ok(())
+}
+
+/// Finds the roots that are gone from the lifecycles asked for, and names what this build does not emit.
+fn find_gone(
     top: &Path,
     emission: &Emission,
     directories: &BTreeSet<&str>,
     lifecycles: &[&str],
+    change: &mut Change,
     written: &mut Written,
 ) -> io::Result<()> {
     for lifecycle in subdirectories(top)? {
@@ -173,6 +286,7 @@ fn remove_gone(
                 if !lifecycles.contains(&lifecycle.as_str())
                     || directories.contains(directory.as_str())
                     || emission.kept.contains(&directory)
+                    || is_sibling(&phase)
                 {
                     continue;
                 }
@@ -182,11 +296,8 @@ fn remove_gone(
                 }
                 let gone = top.join(&directory);
                 written.removed += read_set(&gone)?.len();
-                fs_err::remove_dir_all(&gone)?;
-                if let Some(parent) = gone.parent() {
-                    // Only when nothing else is in it.
-                    let _ = std::fs::remove_dir(parent);
-                }
+                remove(&sibling(&gone, "old"))?;
+                change.gone.push(gone);
             }
         }
     }
@@ -209,20 +320,13 @@ fn subdirectories(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A tree may come from anybody, and a link in it points anywhere.
-fn refuse_link(root: &Path, path: &Path) -> io::Result<()> {
-    match path.ancestors().take_while(|folder| *folder != root).find(|folder| folder.is_symlink()) {
-        Some(link) => Err(io::Error::other(format!(
-            "{} is a symbolic link; emission is written into a real folder only",
-            link.display()
-        ))),
-        None => Ok(()),
-    }
-}
-
 fn sibling(path: &Path, word: &str) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     path.with_file_name(format!(".{name}.csis-{word}"))
+}
+
+fn is_sibling(name: &str) -> bool {
+    name.starts_with('.') && [".csis-new", ".csis-old"].iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -281,6 +385,19 @@ mod tests {
         assert!(packer.exists());
         assert_eq!(written.untouched, ["instance-image/bake/image-generation"]);
     }
+
+    #[test]
+    fn a_root_that_a_killed_run_left_aside_is_taken_back() {
+        let tmp = tempfile::tempdir().unwrap();
+        let (dir, all) = ("storage/vol/storage-generation", &[("storage/vol/storage-generation/a.tf", "a")]);
+        let builder = tmp.path().join("generated/storage/vol");
+        fs_err::create_dir_all(builder.join(".storage-generation.csis-old")).unwrap();
+        fs_err::write(builder.join(".storage-generation.csis-old/.terraform.lock.hcl"), "lock").unwrap();
+        write(tmp.path(), "generated", &emission(all, &[dir]), &["storage"]).unwrap();
+        assert_eq!(fs_err::read_to_string(builder.join("storage-generation/.terraform.lock.hcl")).unwrap(), "lock");
+        assert_eq!(fs_err::read_dir(&builder).unwrap().count(), 1);
+    }
+
     #[cfg(unix)]
     #[test]
     fn nothing_is_written_through_a_link() {

@@ -260,7 +260,8 @@ pub fn in_ci() -> bool {
 pub fn formatted(folder: &Path) {
     let Some(engine) = engine() else { return };
     let mut command = Command::new(engine);
-    command.args(["fmt", "-check", "-recursive", "-diff"]).arg(folder).env("CHECKPOINT_DISABLE", "1");
+    command.args(["fmt", "-check", "-recursive", "-diff"]).arg(folder).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CHECKPOINT_DISABLE", "1");
     let said = run(&mut command, Duration::from_secs(60));
     assert_eq!((said.code, said.all().as_str()), (Some(0), ""), "the engine would format it otherwise");
 }
