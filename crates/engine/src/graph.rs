@@ -1,5 +1,6 @@
 //! Planning every root of a tree: producers before consumers, independent ones at the same time.
 
+use crate::cache::Cache;
 use crate::engine::{Engine, EngineError, Steps};
 use crate::materialise::{self, WorkingCopy};
 use crate::needs::{self, Need};
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Mutex, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 /// Hears what is being done; called from several tasks.
@@ -138,7 +139,7 @@ struct Shared {
     engines: BTreeMap<String, Engine>,
     slots: Semaphore,
     /// Held around `init` where roots share a provider cache: the engine does not guard it.
-    cache: Option<Mutex<()>>,
+    cache: Option<Cache>,
 }
 
 /// Plans the roots of a job. An error means that nothing could be started; what befalls a single root is in its outcome.
@@ -162,7 +163,7 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
         Redactor::new(job.secrets.values().chain(&job.hidden).cloned().chain(session.secrets().iter().cloned()));
     let tokens = Tokens::new(seed(&job.emission));
     let slots = Semaphore::new(job.parallel.max(1));
-    let cache = shares_a_cache(session.environment()).then(Mutex::default);
+    let cache = Cache::shared(session.environment());
     let order: Vec<Root> = roots.into_iter().cloned().collect();
     let shared = Arc::new(Shared { job, session, redactor, tokens, engines, slots, cache });
 
@@ -273,20 +274,6 @@ fn seed(emission: &Emission) -> String {
         seed.push_str(&csis_values::sha256(text));
     }
     seed
-}
-
-fn shares_a_cache(environment: &BTreeMap<String, String>) -> bool {
-    let home = environment.get("HOME").map_or("", String::as_str);
-    let named = environment.get("TF_CLI_CONFIG_FILE").or_else(|| environment.get("TOFU_CLI_CONFIG_FILE"));
-    let files = match named {
-        Some(file) => vec![PathBuf::from(file)],
-        None => [".terraformrc", ".tofurc"].iter().map(|file| Path::new(home).join(file)).collect(),
-    };
-    let says = |file: &PathBuf| {
-        std::fs::read_to_string(file)
-            .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("plugin_cache_dir")))
-    };
-    environment.get("TF_PLUGIN_CACHE_DIR").is_some_and(|folder| !folder.is_empty()) || files.iter().any(says)
 }
 
 /// Why a consumer gets no plan of its own.
@@ -421,11 +408,12 @@ impl Work<'_> {
         if !again && steps.is_initialised() {
             return Ok(true);
         }
-        let slot = self.shared.slots.acquire().await;
+        // The cache first: who waits for it must not keep others from planning.
         let cache = match &self.shared.cache {
-            Some(cache) => Some(cache.lock().await),
+            Some(cache) => Some(cache.enter().await),
             None => None,
         };
+        let slot = self.shared.slots.acquire().await;
         self.tell("initialising");
         let started = Instant::now();
         let notes = steps.init(emitted.backend_file.as_deref()).await;

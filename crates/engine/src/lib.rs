@@ -8,6 +8,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::too_many_lines))]
 
+mod cache;
 mod engine;
 mod graph;
 pub mod inputs;
