@@ -23,6 +23,8 @@ pub struct Reading {
     pub snapshot: Option<Snapshot>,
     pub request: Request,
     pub secrets: Secrets,
+    /// What the base of the change opened or read from the environment: what a change takes away is as secret as what it brings.
+    pub base_secrets: Option<Secrets>,
     pub findings: Diagnostics,
 }
 
@@ -54,12 +56,27 @@ impl Reading {
         findings.extend(crate::modules::check(&root, &tree));
         unknown_runtimes(invocation, &tree)?;
         findings.sort();
-        Ok(Reading { root, tree, records: read, snapshot, request, secrets: loaded.secrets, findings })
+        Ok(Reading {
+            root,
+            tree,
+            records: read,
+            snapshot,
+            request,
+            secrets: loaded.secrets,
+            base_secrets: None,
+            findings,
+        })
     }
 
     /// Encrypted markers and what they open to: for the private working copies alone.
     pub fn plaintexts(&self) -> BTreeMap<String, String> {
         self.secrets.iter().map(|(marker, text)| (marker.to_owned(), text.to_owned())).collect()
+    }
+
+    /// Every text that no log and no report may show.
+    pub fn hidden(&self) -> Vec<String> {
+        let base = self.base_secrets.iter().flat_map(Secrets::texts);
+        self.secrets.texts().chain(base).map(str::to_owned).collect()
     }
 
     /// The reading when the rules let it pass, else the command's end.
@@ -73,15 +90,18 @@ pub fn base(
     files: &BTreeMap<String, Vec<u8>>,
     request: &Request,
     identities: &[String],
-) -> Result<(Tree, Records), Diagnostics> {
-    let plain = Request { overlays: request.overlays.clone(), undeclare: Vec::new(), ..request.clone() };
+) -> Result<(Tree, Records, Secrets), Diagnostics> {
+    // An overlay that the change adds was not there; what is treated as absent now was there.
+    let overlays =
+        request.overlays.iter().filter(|path| files.contains_key(path.trim_start_matches("./"))).cloned().collect();
+    let plain = Request { overlays, undeclare: Vec::new(), ..request.clone() };
     let memory = csis_tree::Memory::new(files.clone());
     let loaded = csis_tree::load(&memory, &plain, &Identities::new(identities))
         .map_err(|e| Diagnostics(vec![e.into_diagnostic()]))?;
     let mut found = loaded.diagnostics;
     let records = csis_records::read(&records_among(files), &mut found);
     match loaded.tree {
-        Some(tree) if !found.is_refused() => Ok((tree, records)),
+        Some(tree) if !found.is_refused() => Ok((tree, records, loaded.secrets)),
         _ => Err(found),
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn read(files: &dyn Files, found: &mut Diagnostics) -> Result<Option<
             FileError::Missing => "there is no folder `cfg`, so this is no configuration tree".to_owned(),
             other => format!("the folder `cfg` cannot be read: {other}"),
         };
-        let help = "name the tree's root with --root, or make a new tree with `csis init-config`";
+        let help = "name the folder that holds `cfg` with --root";
         LoadError::NotATree(Box::new(Diagnostic::error("no-tree", message).help(help)))
     })?;
     let mut document = Document { entries: Vec::new(), whole: true };

@@ -136,6 +136,8 @@ impl Folder {
                 }
             } else if kind.is_file() {
                 listing.files.push(path);
+            } else if crate::document::is_yaml(&path) {
+                listing.problems.push((path, FileError::NotAFile));
             }
         }
         above.pop();
