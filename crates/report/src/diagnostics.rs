@@ -4,12 +4,17 @@ use crate::inert;
 use crate::text::{BLUE, BOLD, CYAN, Pen, RED, YELLOW};
 use crate::words;
 use csis_values::{Diagnostic, Severity};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The longest message, in characters.
 const MESSAGE: usize = 2_000;
 
-/// All findings by file, line and column, each once, with a line that counts them. Empty without any.
+/// So many findings of one code are shown; who has more has one cause, or a tool that reads them as JSON.
+const OF_A_KIND: usize = 100;
+
+/// All findings by file, line and column, each once, with a line that counts them. Empty without any. Of one code, the first hundred are shown and the
+/// others counted.
 ///
 /// ```text
 /// error[unknown-key]: storage `ledger` has no key `sise`
@@ -22,9 +27,17 @@ pub fn text(found: &[Diagnostic], colour: bool) -> String {
     let sorted = sorted(found);
     let pen = Pen { width: usize::MAX, colour };
     let mut out = String::new();
+    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
     for diagnostic in &sorted {
-        one(&pen, diagnostic, &mut out);
-        out.push('\n');
+        let of_a_kind = shown.entry(&diagnostic.code).or_default();
+        *of_a_kind += 1;
+        if *of_a_kind <= OF_A_KIND {
+            one(&pen, diagnostic, &mut out);
+            out.push('\n');
+        }
+    }
+    for (code, count) in shown.into_iter().filter(|(_, count)| *count > OF_A_KIND) {
+        let _ = writeln!(out, "{}\n", words::more_of_a_kind((count - OF_A_KIND) as u64, &inert::terminal(code, 80)));
     }
     if !out.is_empty() {
         let _ = writeln!(out, "{}", totals(&sorted));
@@ -86,6 +99,18 @@ mod tests {
         let expected = "error[unknown-key]: storage `ledger` has no key `sise`\n --> cfg/_config.yml:3:5\n   = cfg/x.yml:1:1: the builder is here\n  help: write `size`\n\nwarning[unread-key]: nothing reads `config.colour`\n --> cfg/_config.yml:9:3\n\n1 error, 1 warning\n";
         assert_eq!(text(&found, false), expected);
         assert_eq!(text(&[], false), "");
+    }
+
+    #[test]
+    fn of_very_many_of_a_kind_the_first_are_shown_and_all_are_counted() {
+        let many = (1..=250).map(|line| Diagnostic::error("unknown-key", "a").at(&Place::new("a.yaml", line, 1)));
+        let found: Vec<Diagnostic> = many.chain([Diagnostic::error("other", "b")]).collect();
+        let shown = text(&found, false);
+        assert_eq!(shown.matches("error[unknown-key]").count(), 100);
+        assert!(
+            shown.contains("and 150 more") && shown.contains("error[other]") && shown.ends_with("251 errors\n"),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -71,6 +71,11 @@ pub fn tree_is_fine(storages: usize, images: usize, instances: usize) -> String 
     format!("The tree is valid: {}, {} and {}.", parts[0], parts[1], parts[2])
 }
 
+/// What stands for the findings of a code that are not shown.
+pub fn more_of_a_kind(count: u64, code: &str) -> String {
+    format!("… and {} more of [{code}]; `--log json` tells each", number(count))
+}
+
 /// What `generate` says of what it wrote into `directory`.
 pub fn generated(directory: &str, added: usize, changed: usize, removed: usize) -> String {
     let directory = crate::inert::terminal(directory, crate::inert::NAME);
