@@ -70,6 +70,59 @@ impl Repository {
         self.text(&["merge-base", "--end-of-options", a, b])
     }
 
+    /// The place of a path that git told.
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        self.top.join(path)
+    }
+
+    /// A path as git takes it literally; none when it is outside of the repository.
+    fn literal(&self, path: &Path) -> Option<String> {
+        let below = path.strip_prefix(&self.top).ok()?;
+        let parts: Option<Vec<&str>> = below
+            .components()
+            .filter(|part| !matches!(part, std::path::Component::CurDir))
+            .map(|part| part.as_os_str().to_str())
+            .collect();
+        Some(format!(":(top,literal){}", parts?.join("/")))
+    }
+
+    fn listed(&self, arguments: &[&str], folders: &[PathBuf]) -> Vec<String> {
+        let folders: Vec<String> = folders.iter().filter_map(|folder| self.literal(folder)).collect();
+        if folders.is_empty() {
+            return Vec::new();
+        }
+        let mut all = arguments.to_vec();
+        all.push("--");
+        all.extend(folders.iter().map(String::as_str));
+        let said = run(&self.top, &all, None).unwrap_or_default();
+        let paths = said.split(|b| *b == 0).filter(|path| !path.is_empty());
+        paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
+
+    /// A file below a folder that git holds, by its path in the repository.
+    pub fn first_tracked(&self, folder: &Path) -> Option<String> {
+        self.listed(&["ls-files", "-z"], &[folder.to_owned()]).into_iter().next()
+    }
+
+    /// The files below the folders that git held at a commit and that are others, or gone, in the working tree; paths in the repository, sorted.
+    pub fn edited_since(&self, commit: &str, folders: &[PathBuf]) -> Vec<String> {
+        const ARGUMENTS: &[&str] =
+            &["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--diff-filter=MDT"];
+        let mut arguments = ARGUMENTS.to_vec();
+        arguments.push(commit);
+        self.listed(&arguments, folders)
+    }
+
+    /// The files below the folders that differ between a commit and the working tree, those that git does not hold included; paths in the repository, sorted.
+    pub fn changed_since(&self, commit: &str, folders: &[PathBuf]) -> Vec<String> {
+        let arguments = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", commit];
+        let mut changed = self.listed(&arguments, folders);
+        changed.extend(self.listed(&["ls-files", "-z", "--others"], folders));
+        changed.sort();
+        changed.dedup();
+        changed
+    }
+
     /// Every file below the configuration root at a commit, by path relative to the root. Links and submodules are left out; files of the given top folders too.
     pub fn files_at(&self, commit: &str, leave_out: &[&str]) -> Result<BTreeMap<String, Vec<u8>>, GitError> {
         let tree =

@@ -122,7 +122,7 @@ async fn plan(
         tools: invocation.tools.clone(),
         environment: invocation.environment.clone(),
         secrets: reading.plaintexts(),
-        hidden: reading.secrets.texts().map(str::to_owned).collect(),
+        hidden: reading.hidden(),
         parallel: invocation.parallel,
         limit: STEP_LIMIT,
         keep_locks,

@@ -15,6 +15,7 @@ pub mod modules;
 pub mod outcome;
 pub mod plan;
 pub mod preview;
+mod reach;
 pub mod reading;
 pub mod schema;
 mod settings;

@@ -3,13 +3,18 @@
 use crate::Invocation;
 use crate::generate;
 use crate::outcome::{Exit, Outcome};
+use crate::reach;
 use crate::reading::{Reading, RecordsFrom};
 use csis_values::Diagnostic;
 use std::path::Path;
 
 /// Lays the root whose directory below the generation directory is `source` (relative to the present folder, as scripts call it) and prints the copy's path.
 pub fn run(invocation: &Invocation, source: &Path) -> Outcome {
-    let mut reading = match Reading::of(invocation, &[], &RecordsFrom::Folder).and_then(Reading::accepted) {
+    let read = Reading::of(invocation, &[], &RecordsFrom::Folder).and_then(|mut reading| {
+        reading.findings.0.extend(reach::private_tracked(&reading.root, &reading.tree.generation_directory));
+        reading.accepted()
+    });
+    let mut reading = match read {
         Ok(reading) => reading,
         Err(end) => return end,
     };

@@ -46,6 +46,18 @@ pub fn folder(root: &Path, tree: &Tree) -> Option<PathBuf> {
     (!remote).then(|| root.join(base))
 }
 
+/// Whether these files below a module folder are, byte for byte, the ones that csis carries.
+pub fn are_carried(folder: &Path, files: impl Iterator<Item = PathBuf>) -> bool {
+    let mut files = files;
+    files.all(|file| {
+        let carried =
+            file.strip_prefix(folder).ok().and_then(|below| CARRIED.iter().find(|(path, _)| Path::new(path) == below));
+        carried.is_some_and(|(_, text)| {
+            !file.is_symlink() && fs_err::read(&file).is_ok_and(|theirs| theirs == text.as_bytes())
+        })
+    })
+}
+
 /// The module folders a tree lacks, and the ones of an older release.
 pub fn state(root: &Path, tree: &Tree) -> (Vec<&'static str>, Vec<&'static str>) {
     let (mut missing, mut older) = (Vec::new(), Vec::new());

@@ -4,6 +4,7 @@ use crate::Invocation;
 use crate::generate;
 use crate::judging::{self, Case, FailOn};
 use crate::outcome::{Exit, Outcome};
+use crate::reach;
 use crate::reading::{Reading, RecordsFrom, repository};
 use csis_engine::Progress;
 use csis_values::Diagnostic;
@@ -28,7 +29,9 @@ async fn attempt(
     progress: Arc<dyn Progress>,
 ) -> Result<Outcome, Outcome> {
     let fail_on = FailOn::parse(fail_on).map_err(Outcome::usage)?;
-    let mut reading = Reading::of(invocation, lifecycles, &RecordsFrom::Folder)?.accepted()?;
+    let mut reading = Reading::of(invocation, lifecycles, &RecordsFrom::Folder)?;
+    reading.findings.0.extend(reach::private_tracked(&reading.root, &reading.tree.generation_directory));
+    let mut reading = reading.accepted()?;
     let (intent, emission) = generate::emit(&mut reading)?;
     let written =
         generate::put(&reading, &emission).map_err(|failure| Outcome::new(Exit::Failed).findings(vec![failure]))?;

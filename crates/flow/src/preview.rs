@@ -5,8 +5,9 @@ use crate::generate;
 use crate::git::{GitError, Repository};
 use crate::judging::{self, Case, FailOn};
 use crate::outcome::{Exit, Outcome};
+use crate::reach::{self, Reach};
 use crate::reading::{self, Reading, RecordsFrom};
-use csis_engine::Progress;
+use csis_engine::{Progress, Redactor};
 use csis_values::Diagnostic;
 use csis_values::records::Records;
 use csis_values::report::TreeFacts;
@@ -40,6 +41,7 @@ async fn attempt(
     let records = base.as_ref().map_or(RecordsFrom::Folder, |base| RecordsFrom::Files(&base.files));
     let mut reading = Reading::of(invocation, &[], &records)?;
     reading.findings.0.extend(notes);
+    reading.findings.0.extend(reach::private_tracked(&root, &reading.tree.generation_directory));
     let facts = facts(&reading, base.as_ref());
     if reading.findings.is_refused() {
         let report = judging::refused_tree(reading.findings.0, facts);
@@ -48,7 +50,10 @@ async fn attempt(
 
     let identities = invocation.identities().map_err(Outcome::usage)?;
     let before = base.as_ref().and_then(|base| match reading::base(&base.files, &reading.request, &identities) {
-        Ok(before) => Some(before),
+        Ok((tree, records, secrets)) => {
+            reading.base_secrets = Some(secrets);
+            Some((tree, records))
+        }
         Err(found) => {
             let first =
                 found.iter().find(|d| d.severity == csis_values::Severity::Error).map_or("", |d| d.message.as_str());
@@ -59,12 +64,24 @@ async fn attempt(
             None
         }
     });
+    let touched = base
+        .as_ref()
+        .map_or_else(Reach::default, |base| reach::of(&base.repository, &base.commit, &root, &reading.tree));
+    reading.findings.0.extend(touched.findings);
     let (mut intent, emission) = generate::emit(&mut reading)?;
     let effect = before.as_ref().map(|(tree, records): &(Tree, Records)| {
         let (old_intent, old_emission, _) = generate::make(tree, records, reading.snapshot.as_ref(), &reading.request);
         csis_resolve::follow_changes(tree, &reading.tree, &mut intent);
-        let files = csis_emit::effect::effect(&old_emission, &emission);
-        let concerned = csis_emit::effect::concerned(&files, &old_intent, &intent);
+        let mut files = csis_emit::effect::effect(&old_emission, &emission);
+        let mut concerned = csis_emit::effect::concerned(&files, &old_intent, &intent);
+        if touched.every_root {
+            concerned.extend(intent.roots.iter().map(|root| root.id.clone()));
+        }
+        // Compared first: of a secret that changes, it is told that it does.
+        let redactor = Redactor::new(reading.hidden());
+        for file in &mut files {
+            file.diff = redactor.configuration(&file.diff);
+        }
         (files, concerned)
     });
     let judges = before.as_ref().map_or(&reading.tree, |(tree, _)| tree);

@@ -28,7 +28,17 @@ impl Redactor {
 
     /// The text with every secret in it replaced.
     pub fn text(&self, text: &str) -> String {
+        self.without(text, shapes(text))
+    }
+
+    /// The same for the text of configuration files, or a difference of two: what is set to a name that says *secret* goes too.
+    pub fn configuration(&self, text: &str) -> String {
         let mut ranges = shapes(text);
+        ranges.extend(named_settings(text));
+        self.without(text, ranges)
+    }
+
+    fn without(&self, text: &str, mut ranges: Vec<Range<usize>>) -> String {
         for secret in &self.known {
             ranges.extend(text.match_indices(secret.as_str()).map(|(at, met)| at..at + met.len()));
         }
@@ -186,6 +196,26 @@ fn assignments(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Quoted texts of `name = "text"` lines whose name says that they are secret.
+fn named_settings(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let setting = line.split_once('=').and_then(|(name, value)| {
+            let name = name.trim_start_matches(['+', '-', ' ', '\t']).trim_end().trim_matches('"');
+            let from = value.find('"')? + 1;
+            let length = value[from..].rfind('"')?;
+            let is_reference = value[from..].starts_with("${");
+            let plain = !name.contains(char::is_whitespace) && value[..from - 1].trim().is_empty();
+            let offset = line.len() - value.len() + from;
+            (plain && !is_reference && length > 0 && is_secret_name(name)).then_some(offset..offset + length)
+        });
+        found.extend(setting.map(|range| start + range.start..start + range.end));
+        start += line.len();
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +256,17 @@ mod tests {
             assert!(!redactor.is_secret(plain), "{plain}");
             assert_eq!(redactor.text(plain), plain);
         }
+    }
+
+    #[test]
+    fn settings_of_configuration_files_are_known_by_their_names() {
+        let redactor = Redactor::new(["from-the-environment".to_owned()]);
+        let text = "+    \"password\"    = \"hunter2 = \\\"x\\\"\"\n     \"data\" = \"from-the-environment\"\n-    api_key = \"k\"\n     secret_id = var.id\n     token = \"${var.t}\"\n     size = 5\n";
+        let shown = redactor.configuration(text);
+        assert_eq!(
+            shown,
+            "+    \"password\"    = \"(redacted)\"\n     \"data\" = \"(redacted)\"\n-    api_key = \"(redacted)\"\n     secret_id = var.id\n     token = \"${var.t}\"\n     size = 5\n"
+        );
     }
 
     #[test]
