@@ -198,7 +198,7 @@ pub fn follow_changes(base: &Tree, head: &Tree, intent: &mut Intent) {
             };
             let changed = differences(before, now, base, head);
             if !changed.is_empty() {
-                s.because.operation = format!("{} changed", changed.join(", "));
+                s.because.operation = Because::follows_change_of(&changed);
             }
             !changed.is_empty()
         });

@@ -27,6 +27,9 @@ pub enum Allowed {
     DestroyOrReplace,
 }
 
+/// How the reason of what follows a changed declaration ends.
+const CHANGED: &str = " changed";
+
 /// The operation behind a sanction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Because {
@@ -45,9 +48,14 @@ impl Because {
     /// What machines of a root share goes with the last of them.
     pub const LAST: &'static str = "no instance is left";
 
-    /// Whether it stands for every plan of its root, so that matching nothing is no mistake.
+    /// What a storage's declaration changed in, as the reason for which its followers may go: `groups, lifecycle changed`.
+    pub fn follows_change_of(parts: &[&str]) -> String {
+        format!("{}{CHANGED}", parts.join(", "))
+    }
+
+    /// Whether it is there whether or not a plan needs it, so that matching nothing is no mistake.
     pub fn is_standing(&self) -> bool {
-        self.operation == Self::FOLLOWS || self.operation == Self::LAST
+        self.operation == Self::FOLLOWS || self.operation == Self::LAST || self.operation.ends_with(CHANGED)
     }
 }
 

@@ -23,6 +23,10 @@ impl Rule for LaunchScript {
     fn judge(&self, q: &Question<'_>, found: &mut Found<'_>) {
         for machine in q.launch_scripts_changed {
             let label = name::label(machine);
+            // Every root is judged with the same list; the one that holds the machine speaks of it.
+            if address::emits(q, address::Owner { kind: "instance", label: &label }) == Some(false) {
+                continue;
+            }
             let made = q.managed().any(|change| {
                 is_machine_of(change, &label) && (attr::makes(change) || change.action == Action::Delete)
             });
@@ -67,6 +71,12 @@ mod tests {
             let plan = plan(vec![change("module.instance_api_1.aws_instance.this", action)]);
             let question = Question { launch_scripts_changed: &changed, ..Question::new(&plan, &settings) };
             assert_eq!(said(&judge(&question), "launch-script").len(), told);
+        }
+        // A root that does not hold the machine says nothing of it.
+        for (root, told) in [(storages(&["ledger"]), 0), (machines(&[("api-1", false)]), 1)] {
+            let plan = plan(vec![]);
+            let question = Question { launch_scripts_changed: &changed, ..Question::of_root(&plan, &root, &settings) };
+            assert_eq!(said(&judge(&question), "launch-script").len(), told, "{}", root.id);
         }
         let seen = with(
             change("module.instance_api_1.aws_instance.this", Action::Update),

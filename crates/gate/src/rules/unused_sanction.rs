@@ -88,9 +88,13 @@ mod tests {
         let settings = Settings::default();
         let plan = plan(vec![]);
         let mut standing = sanction("module.storage_a.aws_efs_access_point.group", Allowed::DestroyOrReplace);
-        standing.because.operation = Because::FOLLOWS.into();
-        let sanctions = [standing];
-        let verdict = judge(&Question { sanctions: &sanctions, ..Question::new(&plan, &settings) });
-        assert!(verdict.findings.is_empty());
+        let changed = Because::follows_change_of(&["groups", "lifecycle"]);
+        assert_eq!(changed, "groups, lifecycle changed");
+        for operation in [Because::FOLLOWS, Because::LAST, &changed] {
+            standing.because.operation = operation.into();
+            let sanctions = [standing.clone()];
+            let verdict = judge(&Question { sanctions: &sanctions, ..Question::new(&plan, &settings) });
+            assert!(verdict.findings.is_empty(), "{operation}");
+        }
     }
 }
