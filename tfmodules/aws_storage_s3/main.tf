@@ -17,34 +17,46 @@ resource "aws_s3_object" "group_prefix" {
 
 data "aws_caller_identity" "current" {}
 
-data "aws_iam_policy_document" "public_read" {
-  count = var.public_read ? 1 : 0
-
-  statement {
-    sid       = "AccountWideReadOnly"
-    effect    = "Allow"
-    actions   = ["s3:GetObject", "s3:ListBucket"]
-    resources = [aws_s3_bucket.this.arn, "${aws_s3_bucket.this.arn}/*"]
-
-    principals {
-      type        = "AWS"
-      identifiers = ["*"]
-    }
-
-    # Every principal, but of this account alone.
-    condition {
-      test     = "StringEquals"
-      variable = "aws:PrincipalAccount"
-      values   = [data.aws_caller_identity.current.account_id]
-    }
-  }
+locals {
+  partition = split(":", data.aws_caller_identity.current.arn)[1]
 }
 
+# Written out, not read from a policy document: a document that names the bucket is read only at the apply
+# whenever anything of the bucket changes, and then nobody sees beforehand whom the policy lets in.
 resource "aws_s3_bucket_policy" "public_read" {
   count = var.public_read ? 1 : 0
 
   bucket = aws_s3_bucket.this.id
-  policy = data.aws_iam_policy_document.public_read[0].json
+
+  # Every principal, but of this account alone.
+  policy = chomp(<<-JSON
+    {
+      "Version": "2012-10-17",
+      "Statement": [
+        {
+          "Sid": "AccountWideReadOnly",
+          "Effect": "Allow",
+          "Action": [
+            "s3:GetObject",
+            "s3:ListBucket"
+          ],
+          "Resource": [
+            "arn:${local.partition}:s3:::${var.bucket_name}",
+            "arn:${local.partition}:s3:::${var.bucket_name}/*"
+          ],
+          "Principal": {
+            "AWS": "*"
+          },
+          "Condition": {
+            "StringEquals": {
+              "aws:PrincipalAccount": "${data.aws_caller_identity.current.account_id}"
+            }
+          }
+        }
+      ]
+    }
+  JSON
+  )
 }
 
 resource "aws_s3_bucket_lifecycle_configuration" "this" {
