@@ -25,11 +25,12 @@ pub fn document(report: &Report, detail: Detail) -> Document {
     sections.extend(rest::not_judged(report));
     sections.extend(rest::failures(report));
     sections.extend(stops::warnings(report));
+    sections.extend(rest::tree_warnings(report));
     sections.extend(changes::sections(report, detail));
     sections.extend(rest::bakes(report));
     sections.extend(rest::anyway(report));
     sections.extend(rest::drift(report));
     sections.extend(rest::files(report, detail));
-    sections.extend(rest::diagnostics(report));
+    sections.extend(rest::tree_notes(report));
     Document { mark, lead, sections, foot: words::foot(&report.csis, &report.tree, &report.digest) }
 }

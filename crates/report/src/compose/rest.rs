@@ -200,14 +200,25 @@ fn file_diff(file: &FileChange) -> (Line, Vec<DiffLine>) {
     (words::file_item(&file.path, file.kind, of(Mark::Add), of(Mark::Remove)), lines)
 }
 
-pub fn diagnostics(report: &Report) -> Option<Section> {
-    let found: Vec<&Diagnostic> = sorted(report, |s| s != Severity::Error);
-    let of = |severity| found.iter().filter(|d| d.severity == severity).count() as u64;
-    let (warnings, notes) = (of(Severity::Warning), of(Severity::Note));
-    let mut section = Section::new(Form::Fold, words::diagnostics_title(warnings, notes));
-    for finding in &found {
-        section
-            .push(diagnostic(finding, if finding.severity == Severity::Warning { Rank::Warning } else { Rank::Rest }));
+/// Warnings about the tree stand open: what a change reaches beyond its plan is among them.
+pub fn tree_warnings(report: &Report) -> Option<Section> {
+    of_the_tree(report, Severity::Warning, Form::Notice(Tone::Warning), Rank::Warning)
+}
+
+pub fn tree_notes(report: &Report) -> Option<Section> {
+    of_the_tree(report, Severity::Note, Form::Fold, Rank::Rest)
+}
+
+fn of_the_tree(report: &Report, severity: Severity, form: Form, rank: Rank) -> Option<Section> {
+    let found: Vec<&Diagnostic> = sorted(report, |s| s == severity);
+    let count = found.len() as u64;
+    let title = match severity {
+        Severity::Warning => words::diagnostics_title(count, 0),
+        _ => words::diagnostics_title(0, count),
+    };
+    let mut section = Section::new(form, title);
+    for finding in found {
+        section.push(diagnostic(finding, rank));
     }
-    (!found.is_empty()).then_some(section)
+    (count > 0).then_some(section)
 }
