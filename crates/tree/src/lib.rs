@@ -23,6 +23,7 @@ mod error;
 mod files;
 mod hygiene;
 mod models;
+mod module_base;
 mod names;
 mod overlay;
 mod read;

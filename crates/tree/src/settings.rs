@@ -112,6 +112,7 @@ fn read_config(all: Node, reader: &mut Reader<'_>, config_read: &HashSet<String>
     let flag = |key: &str, default: bool| fields.flag(key).unwrap_or(default);
     let module_source_base =
         fields.spanned("module_source_base").unwrap_or_else(|| Spanned::new("../tfmodules".into(), fields.at.clone()));
+    crate::module_base::check(&module_source_base, reader.found);
     Config {
         apply_identity: apply_flag(&fields, "apply_identity", &[Class::GroupBuilder, Class::UserBuilder], reader),
         apply_storage: apply_flag(&fields, "apply_storage", &[Class::StorageBuilder], reader),
