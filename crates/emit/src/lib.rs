@@ -62,11 +62,16 @@ pub fn emission(tree: &Tree, intent: &Intent, request: &Request) -> (Emission, D
         emitted.steps = steps::of(root, &emitted, &module_source::up(&tree.generation_directory), &overlays, request);
         roots.push((root, emitted));
     }
+    let named = |option: &str, values: &[String]| -> Vec<String> {
+        values.iter().flat_map(|value| [option.to_owned(), value.clone()]).collect()
+    };
+    let options = [named("--overlay", &overlays), named("--undeclare", &request.undeclare)].concat();
     for (lifecycle, _, _) in EMITTED {
         let own: Vec<_> = roots.iter().filter(|(root, _)| root.lifecycle == *lifecycle).collect();
         if !own.is_empty() {
             files.loose(&format!("{lifecycle}/.gitignore"), ignore::of_lifecycle(tree));
-            files.loose(&format!("{lifecycle}/run-{lifecycle}.sh"), runner::of_lifecycle(*lifecycle, tree, &own));
+            let script = runner::of_lifecycle(*lifecycle, tree, &own, &options);
+            files.loose(&format!("{lifecycle}/run-{lifecycle}.sh"), script);
         }
     }
     files.loose(".gitignore", ignore::of_all(tree));

@@ -8,7 +8,14 @@ use csis_values::request::Lifecycle;
 use csis_values::tree::Tree;
 use std::fmt::Write;
 
-pub(crate) fn of_lifecycle(lifecycle: Lifecycle, tree: &Tree, roots: &[&(&Root, EmittedRoot)]) -> String {
+/// `options` are those that made the emission: the working copies must be laid with the same.
+pub(crate) fn of_lifecycle(
+    lifecycle: Lifecycle,
+    tree: &Tree,
+    roots: &[&(&Root, EmittedRoot)],
+    options: &[String],
+) -> String {
+    let options: String = options.iter().map(|option| format!(" {}", word(option))).collect();
     let mut text = format!(
         "#!/usr/bin/env bash\n# Runs the {lifecycle} roots: each is planned and gated, and applied where its flag allows.\n# Written by csis generate; run it with `bash run-{lifecycle}.sh`.\n"
     );
@@ -27,14 +34,14 @@ pub(crate) fn of_lifecycle(lifecycle: Lifecycle, tree: &Tree, roots: &[&(&Root, 
     for (root, emitted) in roots {
         let _ = writeln!(text, "\n# --- {}: {} ---", root.phase, comment(&root.builder.safe));
         for step in &emitted.steps {
-            text.push_str(&line(lifecycle, step));
+            text.push_str(&line(lifecycle, step, &options));
         }
     }
     text
 }
 
 /// A subshell in the root's private working copy. The copy's path is taken in a step of its own, so that a failing `materialize` ends it.
-fn line(lifecycle: Lifecycle, step: &Step) -> String {
+fn line(lifecycle: Lifecycle, step: &Step, options: &str) -> String {
     let directory = step
         .directory
         .strip_prefix(lifecycle.name())
@@ -42,7 +49,7 @@ fn line(lifecycle: Lifecycle, step: &Step) -> String {
     let environment = step.environment.iter().map(|(name, value)| format!("{name}={}", word(value)));
     let command: Vec<_> = environment.chain(step.argv.iter().map(|a| word(a))).collect();
     format!(
-        "( cd {} && copy=\"$(csis --root \"$CSIS_ROOT\" materialize .)\" && cd \"$copy\" && {} )\n",
+        "( cd {} && copy=\"$(csis --root \"$CSIS_ROOT\"{options} materialize .)\" && cd \"$copy\" && {} )\n",
         word(directory),
         command.join(" ")
     )

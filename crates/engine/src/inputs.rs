@@ -104,6 +104,9 @@ pub fn judge_plan_file(plan_file: &Path, engine: &str) -> io::Result<Freshness> 
     Ok(planned.judge(&Inputs::now(folder, engine)?))
 }
 
+/// The endings of what an engine reads for a plan.
+const AGED: &[&str] = &[".tf", ".tf.json", ".tofu", ".tofu.json", ".tftpl", ".tfvars", ".tfvars.json", ".lock.hcl"];
+
 /// Files that are as new as the plan, or newer, make it stale; `.terraform` with its copies of modules counts.
 fn by_age(plan_file: &Path, folder: &Path) -> io::Result<Freshness> {
     let planned = fs::metadata(plan_file)?.modified()?;
@@ -118,7 +121,7 @@ fn by_age(plan_file: &Path, folder: &Path) -> io::Result<Freshness> {
                 continue;
             }
             let name = entry.file_name().to_string_lossy().into_owned();
-            let counts = [".tf", ".tf.json", ".tftpl", ".tfvars", ".lock.hcl"].iter().any(|end| name.ends_with(end));
+            let counts = AGED.iter().any(|end| name.ends_with(end));
             if counts && fs::metadata(&path)?.modified()? >= planned {
                 newer
                     .push(format!("`{}` is newer than the plan", path.strip_prefix(folder).unwrap_or(&path).display()));

@@ -25,6 +25,7 @@ mod releases;
 mod site;
 mod state;
 mod storages;
+mod variables;
 mod words;
 
 use csis_values::Diagnostics;
@@ -38,7 +39,7 @@ use site::Site;
 pub fn check(tree: &Tree, records: &Records, snapshot: Option<&Snapshot>, _request: &Request) -> Diagnostics {
     let site = Site::new(tree, records);
     let mut found = Diagnostics::default();
-    let families: [fn(&Site<'_>, &mut Diagnostics); 19] = [
+    let families: [fn(&Site<'_>, &mut Diagnostics); 20] = [
         kinds::check,
         identifiers::check,
         labels::check,
@@ -49,6 +50,7 @@ pub fn check(tree: &Tree, records: &Records, snapshot: Option<&Snapshot>, _reque
         base::check,
         bake_users::check,
         images::check,
+        variables::check,
         capabilities::check,
         storages::check,
         attachments::check,
