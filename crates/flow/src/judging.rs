@@ -11,7 +11,7 @@ use csis_values::intent::{Content, Intent, Root};
 use csis_values::plan::{Action, Change, Counts, Plan};
 use csis_values::report::{DriftLine, FileChange, Outcome as ReportOutcome, Report, RootReport, RootStatus, TreeFacts};
 use csis_values::tree::Tree;
-use csis_values::verdict::{Finding, Weight};
+use csis_values::verdict::{Finding, Verdict, Weight};
 use csis_values::{Class, Diagnostic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -57,16 +57,20 @@ pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Repor
         plan(invocation, reading, &intent, emission, keep_locks, progress).await?
     };
 
-    let plans: Vec<(&Root, &RootResult)> = intent.roots.iter().zip(&results).collect();
     let settings: Vec<Settings> = intent.roots.iter().map(|root| settings(root, judges, reading)).collect();
-    let losses: Vec<u64> =
-        plans.iter().zip(&settings).map(|((root, result), settings)| losses(root, result, settings)).collect();
+    let losses: Vec<u64> = intent
+        .roots
+        .iter()
+        .zip(&results)
+        .zip(&settings)
+        .map(|((root, result), settings)| losses(root, result, settings))
+        .collect();
     let known = known_ids(reading);
-    for (index, (root, result)) in plans.into_iter().enumerate() {
+    for (index, (root, result)) in intent.roots.iter().zip(results).enumerate() {
         let elsewhere = losses.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, n)| n).sum();
         let is_concerned = concerned.as_ref().is_none_or(|c| c.contains(&root.id));
         let mut entry = entry(root, is_concerned);
-        match &result.outcome {
+        match result.outcome {
             RootOutcome::Planned(plan) => {
                 let question = Question {
                     moment: Moment::Review,
@@ -74,21 +78,22 @@ pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Repor
                     launch_scripts_changed: &scripts,
                     losses_elsewhere: elsewhere,
                     now: Some(&reading.request.now),
-                    ..Question::of_root(plan, root, &settings[index])
+                    ..Question::of_root(&plan, root, &settings[index])
                 };
-                judged(&mut entry, plan, &csis_gate::judge(&question), &mut report.drift);
+                let verdict = csis_gate::judge(&question);
+                judged(&mut entry, *plan, verdict, &mut report.drift);
             }
             RootOutcome::NotJudged { why, .. } => {
                 entry.status = RootStatus::NotJudged;
-                entry.why = Some(why.clone());
+                entry.why = Some(why);
             }
             RootOutcome::Failed { why } => {
                 entry.status = RootStatus::Failed;
-                entry.why = Some(why.clone());
+                entry.why = Some(why);
             }
-            RootOutcome::NeedsUnapplied { .. } => {
+            ref outcome @ RootOutcome::NeedsUnapplied { .. } => {
                 entry.status = RootStatus::NotJudged;
-                needs_unapplied(&mut entry, &result.outcome);
+                needs_unapplied(&mut entry, outcome);
             }
         }
         report.sanctions.extend(root.sanctions.iter().cloned());
@@ -305,14 +310,15 @@ fn names(root: &Root) -> BTreeMap<String, String> {
     names
 }
 
-fn judged(entry: &mut RootReport, plan: &Plan, verdict: &csis_values::verdict::Verdict, drift: &mut Vec<DriftLine>) {
+fn judged(entry: &mut RootReport, plan: Plan, verdict: Verdict, drift: &mut Vec<DriftLine>) {
     entry.counts = Counts::of(&plan.changes);
     entry.outputs_changed = plan.outputs.iter().filter(|o| o.action != Action::NoOp).map(|o| o.name.clone()).collect();
-    entry.changes.clone_from(&plan.changes);
-    entry.findings.clone_from(&verdict.findings);
-    entry.obligations.clone_from(&verdict.obligations);
     let idle = entry.counts.is_empty() && entry.actions.is_empty() && entry.outputs_changed.is_empty();
     entry.status = if idle && !verdict.is_refused() { RootStatus::Unchanged } else { RootStatus::Planned };
+    // Moved, not copied: a plan may hold tens of thousands of changes.
+    entry.changes = plan.changes;
+    entry.findings = verdict.findings;
+    entry.obligations = verdict.obligations;
     drift.extend(plan.drift.iter().map(|change| DriftLine {
         root: entry.name.clone(),
         address: change.address.clone(),

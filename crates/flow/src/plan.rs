@@ -9,6 +9,7 @@ use crate::reading::{Reading, RecordsFrom, repository};
 use csis_engine::Progress;
 use csis_values::Diagnostic;
 use csis_values::report::TreeFacts;
+use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
 pub async fn run(
@@ -50,7 +51,12 @@ async fn attempt(
     let report = judging::report(case, progress).await?;
     let path = reading.root.join(&reading.tree.generation_directory).join("plan.json");
     let mut findings = Vec::new();
-    if let Err(error) = fs_err::write(path, csis_report::json(&report)) {
+    let kept = fs_err::File::create(path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        csis_report::json::write(&report, &mut file)?;
+        file.flush()
+    });
+    if let Err(error) = kept {
         findings.push(Diagnostic::warning("cannot-write", format!("the report could not be kept: {error}")));
     }
     let exit = judging::exit(&report, invocation.offline, fail_on);

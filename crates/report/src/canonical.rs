@@ -15,7 +15,7 @@ pub fn pretty(value: &Value) -> String {
 }
 
 /// `serde_json` keeps insertion order when another crate of the build asks for it, so the order is made here.
-fn sorted(value: &Value) -> Value {
+pub fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
         Value::Object(map) => {

@@ -2,6 +2,7 @@
 
 use csis_values::Place;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// How much a document tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -262,15 +263,45 @@ pub struct Section {
     pub units: Vec<Unit>,
     /// Below the units.
     pub foot: Option<Line>,
+    /// Units that were not made, since no room would have been left for them, by what they count as.
+    pub beyond: BTreeMap<String, u64>,
+}
+
+/// How much of a long report is worth making: what a limit cannot hold is counted, not made.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Units of a section.
+    pub units: usize,
+    /// Units that tell their details.
+    pub details: usize,
+}
+
+impl Room {
+    /// Everything is told.
+    pub const ALL: Room = Room { units: usize::MAX, details: usize::MAX };
+
+    /// What at most fits into a text of so many bytes: no entry in brief is shorter than 24 bytes, no details are shorter than 80.
+    pub fn within(bytes: usize) -> Room {
+        Room { units: bytes / 24, details: bytes / 80 }
+    }
 }
 
 impl Section {
     pub fn new(form: Form, title: impl Into<Line>) -> Section {
-        Section { title: title.into(), form, units: Vec::new(), foot: None }
+        Section { title: title.into(), form, units: Vec::new(), foot: None, beyond: BTreeMap::new() }
     }
 
     pub fn push(&mut self, unit: Unit) {
         self.units.push(unit);
+    }
+
+    /// Makes a unit while there is room for it, else counts it.
+    pub fn push_within(&mut self, room: Room, unit: impl FnOnce() -> Unit, tally: impl FnOnce() -> String) {
+        if self.units.len() < room.units {
+            self.units.push(unit());
+        } else {
+            *self.beyond.entry(tally()).or_default() += 1;
+        }
     }
 }
 

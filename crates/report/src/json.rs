@@ -4,53 +4,132 @@ use crate::canonical;
 use csis_values::Diagnostic;
 use csis_values::report::{Report, RootReport};
 use csis_values::verdict::{Finding, Weight};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::ser::PrettyFormatter;
 use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::io;
 
 /// JSON Schema (2020-12) of what [`json()`] writes.
 pub const PLAN_SCHEMA: &str = include_str!("../../../docs/plan.schema.json");
 
 /// Indented JSON with sorted keys, ended by a newline: the same report gives the same bytes.
 pub fn json(report: &Report) -> String {
-    canonical::pretty(&value(report))
+    let mut bytes = Vec::new();
+    // Writing to memory does not fail.
+    let _ = write(report, &mut bytes);
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The published shape. Values without a form of their own there are as their types say.
+/// The same, written piece by piece: a long report is never held as a whole a second time.
+pub fn write(report: &Report, mut to: impl io::Write) -> io::Result<()> {
+    let formatter = PrettyFormatter::new();
+    whole(report).serialize(&mut serde_json::Serializer::with_formatter(&mut to, formatter))?;
+    to.write_all(b"\n")
+}
+
+/// The published shape as a value.
 pub fn value(report: &Report) -> Value {
-    json!({
-        "schema": 1,
-        "csis": report.csis,
-        "tree": report.tree,
-        "verdict": report.verdict,
-        "digest": report.digest,
-        "roots": report.roots.iter().map(root).collect::<Vec<_>>(),
-        "bakes": report.bakes,
-        "lineage": report.lineage,
-        "drift": report.drift,
-        "diagnostics": report.diagnostics.iter().map(diagnostic).collect::<Vec<_>>(),
-        "sanctions": report.sanctions,
-        "emission": report.emission,
-        "not_judged": report.not_judged,
-    })
+    serde_json::to_value(whole(report)).unwrap_or_default()
 }
 
-fn root(root: &RootReport) -> Value {
-    json!({
-        "name": root.name,
-        "lifecycle": root.lifecycle,
-        "builder": root.builder,
-        "runtime": root.runtime,
-        "status": root.status,
-        "why": root.why,
-        "counts": root.counts,
-        "digest": root.digest,
-        "applies": root.applies,
-        "concerned": root.concerned,
-        "changes": root.changes,
-        "findings": root.findings.iter().map(finding).collect::<Vec<_>>(),
-        "obligations": root.obligations,
-        "actions": root.actions,
-        "outputs_changed": root.outputs_changed,
-    })
+/// An object whose members are made when they are written, in the order of their keys.
+struct Members<'a, const N: usize>([(&'static str, Make<'a>); N]);
+
+type Make<'a> = Box<dyn Fn() -> Part<'a> + 'a>;
+
+enum Part<'a> {
+    Value(Value),
+    List(Box<dyn Iterator<Item = Value> + 'a>),
+    Roots(&'a [RootReport]),
+}
+
+impl<const N: usize> Serialize for Members<'_, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(N))?;
+        for (key, part) in &self.0 {
+            match part() {
+                Part::Value(value) => map.serialize_entry(key, &canonical::sorted(&value))?,
+                Part::List(items) => map.serialize_entry(key, &Items(RefCell::new(items)))?,
+                Part::Roots(roots) => map.serialize_entry(key, &Roots(roots))?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// A list whose items are made one at a time.
+struct Items<'a>(RefCell<Box<dyn Iterator<Item = Value> + 'a>>);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for value in &mut *self.0.borrow_mut() {
+            list.serialize_element(&canonical::sorted(&value))?;
+        }
+        list.end()
+    }
+}
+
+struct Roots<'a>(&'a [RootReport]);
+
+impl Serialize for Roots<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(root))
+    }
+}
+
+/// A member that is small.
+fn small<'a>(value: impl Fn() -> Value + 'a) -> Make<'a> {
+    Box::new(move || Part::Value(value()))
+}
+
+/// A member that may be long.
+fn long<T>(items: &[T], one: fn(&T) -> Value) -> Make<'_> {
+    Box::new(move || Part::List(Box::new(items.iter().map(one))))
+}
+
+fn plain<T: Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn whole(report: &Report) -> Members<'_, 13> {
+    Members([
+        ("bakes", long(&report.bakes, plain)),
+        ("csis", small(|| json!(report.csis))),
+        ("diagnostics", long(&report.diagnostics, diagnostic)),
+        ("digest", small(|| json!(report.digest))),
+        ("drift", long(&report.drift, plain)),
+        ("emission", long(&report.emission, plain)),
+        ("lineage", long(&report.lineage, plain)),
+        ("not_judged", long(&report.not_judged, plain)),
+        ("roots", Box::new(|| Part::Roots(&report.roots))),
+        ("sanctions", long(&report.sanctions, plain)),
+        ("schema", small(|| json!(1))),
+        ("tree", small(|| json!(report.tree))),
+        ("verdict", small(|| json!(report.verdict))),
+    ])
+}
+
+fn root(root: &RootReport) -> Members<'_, 15> {
+    Members([
+        ("actions", long(&root.actions, plain)),
+        ("applies", small(|| json!(root.applies))),
+        ("builder", small(|| json!(root.builder))),
+        ("changes", long(&root.changes, plain)),
+        ("concerned", small(|| json!(root.concerned))),
+        ("counts", small(|| json!(root.counts))),
+        ("digest", small(|| json!(root.digest))),
+        ("findings", long(&root.findings, finding)),
+        ("lifecycle", small(|| json!(root.lifecycle))),
+        ("name", small(|| json!(root.name))),
+        ("obligations", long(&root.obligations, plain)),
+        ("outputs_changed", long(&root.outputs_changed, plain)),
+        ("runtime", small(|| json!(root.runtime))),
+        ("status", small(|| json!(root.status))),
+        ("why", small(|| json!(root.why))),
+    ])
 }
 
 fn finding(finding: &Finding) -> Value {

@@ -4,7 +4,7 @@ mod fit;
 pub mod render;
 
 use crate::compose;
-use crate::document::Detail;
+use crate::document::{Detail, Room};
 use csis_values::report::Report;
 
 /// Where the comment's links lead.
@@ -33,5 +33,5 @@ impl Default for MarkdownOptions {
 /// The comment, at most `limit` bytes long. Where room is short it is cut at the borders of entries, and says what was left out: details go first, what is
 /// destroyed, replaced, forgotten or refused is at the end put in brief, and counted by rule and root when even that does not fit.
 pub fn markdown(report: &Report, options: &MarkdownOptions) -> String {
-    fit::fit(&compose::document(report, options.detail), &options.links, options.limit)
+    fit::fit(&compose::document(report, options.detail, Room::within(options.limit)), &options.links, options.limit)
 }

@@ -1,7 +1,7 @@
 //! The same report for a terminal.
 
 use crate::compose;
-use crate::document::{Block, Detail, DiffLine, Edge, Form, Line, Mark, Rank, Section, Span, Tone};
+use crate::document::{Block, Detail, DiffLine, Edge, Form, Line, Mark, Rank, Room, Section, Span, Tone};
 use crate::{inert, words};
 use csis_values::report::Report;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ impl Default for TextOptions {
 
 /// The report as text, ended by a newline. Nothing is left out for length.
 pub fn text(report: &Report, options: &TextOptions) -> String {
-    let document = compose::document(report, options.detail);
+    let document = compose::document(report, options.detail, Room::ALL);
     let pen = Pen { width: options.width.max(40), colour: options.colour };
     let mut out = pen.wrapped(&format!("{} ", document.mark), "  ", &document.lead);
     for section in &document.sections {

@@ -2,7 +2,7 @@
 
 use super::lead::worst;
 use super::standing::{Standing, standing, tally};
-use crate::document::{Block, Detail, DiffLine, Form, Mark, Rank, Section, Unit};
+use crate::document::{Block, Detail, DiffLine, Form, Mark, Rank, Room, Section, Unit};
 use crate::inert;
 use crate::things::{Fate, Thing, repeats_tags, things_of};
 use crate::words;
@@ -16,45 +16,56 @@ const ATTRIBUTES: usize = 40;
 /// Lines told of one text on each side.
 const LINES: usize = 30;
 
-pub fn sections(report: &Report, detail: Detail) -> Vec<Section> {
+pub fn sections(report: &Report, detail: Detail, space: Room) -> Vec<Section> {
     let mut roots: Vec<&RootReport> =
         report.roots.iter().filter(|r| !matches!(standing(r), Standing::Anyway | Standing::Nothing)).collect();
     roots.retain(|root| !root.changes.is_empty());
     // Where something is lost comes first; the order of execution otherwise.
     roots.sort_by_key(|root| !worst(root).is_some_and(Fate::is_loss));
-    roots.into_iter().map(|root| section(root, detail)).collect()
+    roots.into_iter().map(|root| section(root, detail, space)).collect()
 }
 
-fn section(root: &RootReport, detail: Detail) -> Section {
+fn section(root: &RootReport, detail: Detail, space: Room) -> Section {
     let title = words::changes_title(&root.name, words::change::tally(&tally([root])));
     let mut section = Section::new(Form::Fold, title);
-    section.units = things_of(root).iter().map(|thing| unit(root, thing, detail)).collect();
-    section.units.sort_by_key(|unit| unit.rank);
+    // What is lost is told first, and with its details when there is room for few.
+    let mut all = things_of(root);
+    all.sort_by_key(rank);
+    for (index, thing) in all.iter().enumerate() {
+        let told = if index < space.details { Some(detail) } else { None };
+        section.push_within(space, || unit(root, thing, told), || tally_of(root, thing));
+    }
     if !root.outputs_changed.is_empty() {
         section.foot = Some(crate::document::prose(words::change::outputs(&root.outputs_changed)));
     }
     section
 }
 
-fn unit(root: &RootReport, thing: &Thing<'_>, detail: Detail) -> Unit {
-    let title = words::change::thing(thing);
-    let lossy = thing.changes.iter().any(|c| Fate::of(c).is_loss());
-    let rank = match thing.fate {
-        _ if lossy => Rank::Loss,
+fn rank(thing: &Thing<'_>) -> Rank {
+    match thing.fate {
+        _ if thing.changes.iter().any(|c| Fate::of(c).is_loss()) => Rank::Loss,
         Fate::Created => Rank::Create,
         Fate::Read => Rank::Rest,
         _ => Rank::Update,
+    }
+}
+
+/// A storage or machine with its objects; without a detail only that it changes.
+fn unit(root: &RootReport, thing: &Thing<'_>, detail: Option<Detail>) -> Unit {
+    let title = words::change::thing(thing);
+    let brief = Block::Item { line: title.clone(), under: Vec::new() };
+    let full = match detail {
+        Some(detail) => {
+            Block::Diff { title, lines: thing.changes.iter().flat_map(|change| lines(change, detail)).collect() }
+        }
+        None => brief.clone(),
     };
-    let lines = thing.changes.iter().flat_map(|change| lines(change, detail)).collect();
-    let tally = format!(
-        "{} {} in {}",
-        words::plural(words::change::noun_of(thing.noun)),
-        words::change::fate_word(thing.fate),
-        root.name
-    );
-    Unit::new(rank, Block::Diff { title: title.clone(), lines })
-        .brief(Block::Item { line: title, under: Vec::new() })
-        .tally(tally)
+    Unit::new(rank(thing), full).brief(brief).tally(tally_of(root, thing))
+}
+
+fn tally_of(root: &RootReport, thing: &Thing<'_>) -> String {
+    let what = words::plural(words::change::noun_of(thing.noun));
+    format!("{what} {} in {}", words::change::fate_word(thing.fate), root.name)
 }
 
 fn lines(change: &Change, detail: Detail) -> Vec<DiffLine> {

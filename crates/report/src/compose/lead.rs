@@ -142,11 +142,6 @@ pub fn find_change<'a>(root: &'a RootReport, finding: &Finding) -> Option<&'a Ch
     std::iter::once(first).flatten().chain(named).find(|c| words::change::address(c) == address).or(first)
 }
 
-/// Whether the finding speaks of this change.
-pub fn is_about(finding: &Finding, change: &Change) -> bool {
-    finding.address.as_deref().is_some_and(|a| a == words::change::address(change))
-}
-
 /// The builder's name where it is the only root of it; else the root's.
 pub fn short_name<'a>(report: &'a Report, root: &'a RootReport) -> &'a str {
     let alone = report.roots.iter().filter(|other| other.builder == root.builder).count() == 1;

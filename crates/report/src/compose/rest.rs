@@ -3,7 +3,7 @@
 use super::standing::{Standing, standing, tally};
 use super::stops::{diagnostic, sorted};
 use crate::document::{
-    Block, Column, Detail, DiffLine, Form, Line, Mark, Rank, Section, Tone, Unit, code, own, prose, strong,
+    Block, Column, Detail, DiffLine, Form, Line, Mark, Rank, Room, Section, Tone, Unit, code, own, prose, strong,
 };
 use crate::say;
 use crate::words;
@@ -154,11 +154,15 @@ pub fn anyway(report: &Report) -> Option<Section> {
     (!roots.is_empty()).then_some(section)
 }
 
-pub fn drift(report: &Report) -> Option<Section> {
+pub fn drift(report: &Report, room: Room) -> Option<Section> {
     let mut section = Section::new(Form::Fold, words::drift_title(report.drift.len() as u64));
     for line in &report.drift {
-        let line = words::change::drift(&line.root, &line.address, &line.what);
-        section.push(Unit::new(Rank::Drift, Block::Item { line, under: Vec::new() }).tally("objects changed outside"));
+        let tally = || "objects changed outside".to_owned();
+        let unit = || {
+            let line = words::change::drift(&line.root, &line.address, &line.what);
+            Unit::new(Rank::Drift, Block::Item { line, under: Vec::new() }).tally(tally())
+        };
+        section.push_within(room, unit, tally);
     }
     (!report.drift.is_empty()).then_some(section)
 }

@@ -1,8 +1,8 @@
 //! What stops a merge, what it loses, and what must happen before.
 
-use super::lead::{find_change, findings, is_about};
+use super::lead::{find_change, findings};
 use super::standing::{Standing, standing};
-use crate::document::{Block, Form, Line, Rank, Section, Span, Tone, Unit, code, place, prose};
+use crate::document::{Block, Form, Line, Rank, Room, Section, Span, Tone, Unit, code, place, prose};
 use crate::say;
 use crate::things::Fate;
 use crate::words;
@@ -11,6 +11,7 @@ use csis_values::report::{Report, RootReport};
 use csis_values::sanction::{Allowed, Sanction};
 use csis_values::verdict::{Finding, Weight};
 use csis_values::{Diagnostic, Severity};
+use std::collections::HashSet;
 
 /// What the tree has to put right before anything can be planned.
 pub fn errors(report: &Report) -> Option<Section> {
@@ -43,20 +44,20 @@ pub fn sorted(report: &Report, wanted: impl Fn(Severity) -> bool) -> Vec<&Diagno
     found
 }
 
-pub fn refusals(report: &Report) -> Option<Section> {
+pub fn refusals(report: &Report, room: Room) -> Option<Section> {
     let found: Vec<_> = findings(report, Weight::Refuse).collect();
     let mut section = Section::new(Form::Notice(Tone::Caution), words::refusals_title(found.len() as u64));
     for (root, finding) in &found {
-        section.push(finding_unit(root, finding, Rank::Essential));
+        section.push_within(room, || finding_unit(root, finding, Rank::Essential), || beyond(root, finding));
     }
     (!found.is_empty()).then_some(section)
 }
 
-pub fn confirmations(report: &Report) -> Option<Section> {
+pub fn confirmations(report: &Report, room: Room) -> Option<Section> {
     let found: Vec<_> = findings(report, Weight::Confirm).collect();
     let mut section = Section::new(Form::Notice(Tone::Warning), words::confirm_title(found.len() as u64));
     for (root, finding) in &found {
-        section.push(finding_unit(root, finding, Rank::Essential));
+        section.push_within(room, || finding_unit(root, finding, Rank::Essential), || beyond(root, finding));
     }
     if !report.digest.is_empty() {
         section.foot = Some(words::confirm_foot(&report.digest));
@@ -64,12 +65,12 @@ pub fn confirmations(report: &Report) -> Option<Section> {
     (!found.is_empty()).then_some(section)
 }
 
-pub fn warnings(report: &Report) -> Option<Section> {
+pub fn warnings(report: &Report, room: Room) -> Option<Section> {
     let mut found: Vec<_> = findings(report, Weight::Warn).collect();
     found.extend(findings(report, Weight::Note));
     let mut section = Section::new(Form::Notice(Tone::Note), words::title::WARNINGS);
     for (root, finding) in &found {
-        section.push(finding_unit(root, finding, Rank::Warning));
+        section.push_within(room, || finding_unit(root, finding, Rank::Warning), || beyond(root, finding));
     }
     (!found.is_empty()).then_some(section)
 }
@@ -96,13 +97,18 @@ fn finding_unit(root: &RootReport, finding: &Finding, rank: Rank) -> Unit {
         .tally(format!("by rule {}, {fate}, in {}", finding.rule, root.name))
 }
 
+/// What a finding counts as that is not told by itself.
+fn beyond(root: &RootReport, finding: &Finding) -> String {
+    format!("by rule {}, in {}", finding.rule, root.name)
+}
+
 /// Destroys, replacements and forgets that an operation of the tree allows, where no finding tells them already.
-pub fn losses(report: &Report) -> Option<Section> {
+pub fn losses(report: &Report, room: Room) -> Option<Section> {
     let mut section = Section::new(Form::Notice(Tone::Important), words::title::LOSSES);
     for root in &report.roots {
-        let told = |change: &Change| {
-            root.findings.iter().any(|f| matches!(f.weight, Weight::Refuse | Weight::Confirm) && is_about(f, change))
-        };
+        let stopped = root.findings.iter().filter(|f| matches!(f.weight, Weight::Refuse | Weight::Confirm));
+        let addresses: HashSet<&str> = stopped.filter_map(|f| f.address.as_deref()).collect();
+        let told = |change: &Change| addresses.contains(words::change::address(change).as_ref());
         for change in root.changes.iter().filter(|c| Fate::of(c).is_loss() && !told(c)) {
             let lost = words::change::loss(change);
             let why = match sanction(report, root, change) {
@@ -115,11 +121,13 @@ pub fn losses(report: &Report) -> Option<Section> {
                 Standing::Anyway => line = say![line, "; not touched by this change"],
                 _ => {}
             }
-            section.push(
+            let tally = || words::change::loss_tally(change, &root.name);
+            let unit = || {
                 Unit::new(Rank::Essential, Block::Item { line, under: Vec::new() })
                     .brief(Block::Item { line: lost, under: Vec::new() })
-                    .tally(words::change::loss_tally(change, &root.name)),
-            );
+                    .tally(tally())
+            };
+            section.push_within(room, unit, tally);
         }
     }
     (!section.units.is_empty()).then_some(section)

@@ -142,7 +142,7 @@ fn assemble(document: &Document, links: &Links, pieces: &[Piece]) -> String {
     let (mut entries, mut dropped) = (0, 0);
     for (index, section) in document.sections.iter().enumerate() {
         let mine: Vec<&Piece> = pieces.iter().filter(|p| p.section == index).collect();
-        entries += mine.iter().filter(|p| p.size != Size::Full).count() as u64;
+        entries += mine.iter().filter(|p| p.size != Size::Full).count() as u64 + section.beyond.values().sum::<u64>();
         let kept = mine.iter().any(|p| p.size != Size::Gone);
         let essential = mine.iter().any(|p| p.rank <= Rank::Duty);
         if !kept && !mine.is_empty() && !essential {
@@ -186,7 +186,7 @@ fn trim_blank(out: &mut String, section: &Section) {
 
 /// What went from a section, counted by kind.
 fn left_out(section: &Section, pieces: &[&Piece]) -> Option<Line> {
-    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, u64> = section.beyond.iter().map(|(what, n)| (what.as_str(), *n)).collect();
     for (unit, _) in section.units.iter().zip(pieces).filter(|(_, piece)| piece.size == Size::Gone) {
         *kinds.entry(unit.tally.as_str()).or_default() += 1;
     }

@@ -5,6 +5,7 @@ use crate::document::{Line, code, own, prose, strong};
 use crate::say;
 use crate::things::{Fate, Noun, Thing, noun};
 use csis_values::plan::{Action, Change, Shown};
+use std::borrow::Cow;
 
 pub fn noun_of(kind: Noun) -> &'static str {
     match kind {
@@ -98,10 +99,10 @@ fn reason(change: &Change) -> Option<String> {
 }
 
 /// An address with its deposed key, as sanctions and findings name it.
-pub fn address(change: &Change) -> String {
+pub fn address(change: &Change) -> Cow<'_, str> {
     match &change.deposed {
-        Some(key) => format!("{} (deposed {key})", change.address),
-        None => change.address.clone(),
+        Some(key) => format!("{} (deposed {key})", change.address).into(),
+        None => change.address.as_str().into(),
     }
 }
 
