@@ -5,6 +5,7 @@ use crate::git::{GitError, Repository};
 use crate::outcome::{Exit, Outcome};
 use crate::reading::{Reading, RecordsFrom};
 use csis_engine::session::Session;
+use csis_engine::Version;
 use csis_kinds::registry;
 use csis_values::tree::{Executable, Tree};
 use csis_values::{Class, Diagnostic};
@@ -80,6 +81,14 @@ fn profiles(tree: &Tree) -> BTreeSet<String> {
     of_runtimes.chain(of_backends).collect()
 }
 
+/// The lowest engine that each state backend works with, and who needs it.
+fn floors(tree: &Tree) -> impl Iterator<Item = (String, Version)> {
+    tree.builders_of(Class::StateBackend).filter_map(|backend| {
+        let floor = registry::state(backend)?.engine_floor(backend)?;
+        Some((format!("the state backend `{}`", backend.name), Version::parse(floor)?))
+    })
+}
+
 /// An engine is asked for its version. Other tools are only looked for: nothing that this build does runs them.
 async fn judge(
     invocation: &Invocation,
@@ -118,7 +127,17 @@ async fn judge(
         version: executable.version.as_ref().map(|v| v.value.clone()),
     };
     match csis_engine::Engine::locate(&wanted, &invocation.tools, session.environment()).await {
-        Ok(engine) => fine(name, &format!("{engine} at {}", engine.binary.display())),
+        Ok(engine) => {
+            let lacking = floors(tree).find_map(|(what, floor)| engine.needs(&what, floor).err());
+            match lacking {
+                None => fine(name, &format!("{engine} at {}", engine.binary.display())),
+                Some(error) => findings
+                    .push(Diagnostic::error("executable", error.to_string()).at(&executable.at).help(error.help())),
+            }
+            findings.extend(
+                engine.waived.iter().map(|note| Diagnostic::note("executable", note.clone()).at(&executable.at)),
+            );
+        }
         Err(error) => {
             findings.push(Diagnostic::error("executable", error.to_string()).at(&executable.at).help(error.help()));
         }

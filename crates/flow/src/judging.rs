@@ -237,7 +237,11 @@ fn settings(root: &Root, judges: &Tree, reading: &Reading) -> Settings {
         prefix_lists: Vec::new(),
         accounts: runtime.zip(kind).and_then(|(runtime, kind)| kind.account(runtime)).into_iter().collect(),
         config_id: Some(reading.tree.config_tag.clone()),
-        providers: Some(csis_kinds::head::provider_sources(&reading.tree, root)),
+        // By the base where it has the root: a change does not sanction its own providers.
+        providers: Some(match csis_kinds::head::provider_sources(judges, root) {
+            known if known.is_empty() => csis_kinds::head::provider_sources(&reading.tree, root),
+            known => known,
+        }),
         strict: false,
     }
 }

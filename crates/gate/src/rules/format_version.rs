@@ -27,11 +27,19 @@ impl Rule for FormatVersion {
             None => {
                 found.refuse("the plan does not say which format version it has");
             }
-            Some(version) if version.split_once('.').map_or(version, |(major, _)| major) != MAJOR => {
+            Some(version) if !is_known(version) => {
                 found.refuse(format!("the plan has format version {version}; csis knows {MAJOR}.x"));
             }
             Some(_) => {}
         }
+    }
+}
+
+/// `1` or `1.<number>`.
+fn is_known(version: &str) -> bool {
+    match version.split_once('.') {
+        None => version == MAJOR,
+        Some((major, minor)) => major == MAJOR && !minor.is_empty() && minor.bytes().all(|b| b.is_ascii_digit()),
     }
 }
 
@@ -45,6 +53,8 @@ mod tests {
             (Some("1.2"), false),
             (Some("1"), false),
             (Some("2.0"), true),
+            (Some("1.evil"), true),
+            (Some("1."), true),
             (Some("10.0"), true),
             (Some(""), true),
             (None, true),

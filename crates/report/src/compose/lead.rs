@@ -87,20 +87,34 @@ fn next_act(report: &Report, stand: &[(&RootReport, Standing)], applied: &[&Root
     if !losses.is_empty() {
         return Act::Confirm { losses };
     }
-    let lost: Vec<_> = tally(applied.iter().copied())
+    if let Some(tally) = lost(applied.iter().copied()) {
+        return Act::Look { tally };
+    }
+    if let Some(tally) = lost(stand.iter().filter(|(_, s)| *s == Standing::PlanOnly).map(|(root, _)| *root)) {
+        return Act::Later { tally };
+    }
+    if report.diagnostics.iter().any(|d| REACH.contains(&d.code.as_ref())) {
+        return Act::Reach;
+    }
+    if !applied.is_empty() || report.bakes.iter().any(|b| b.due) {
+        return Act::Merge;
+    }
+    if count(Standing::PlanOnly) > 0 { Act::MergeWithoutEffect } else { Act::NothingToDo }
+}
+
+/// Findings about a change that edits what plans, or the records, rather than what is planned.
+const REACH: &[&str] = &["modules-changed", "provider-locks-changed", "records-edited"];
+
+/// What roots destroy, replace or forget.
+fn lost<'a>(roots: impl Iterator<Item = &'a RootReport>) -> Option<Line> {
+    let lost: Vec<_> = tally(roots)
         .into_iter()
         .filter_map(|(noun, fates)| {
             let fates: Vec<_> = fates.into_iter().filter(|(fate, _)| fate.is_loss()).collect();
             (!fates.is_empty()).then_some((noun, fates))
         })
         .collect();
-    if !lost.is_empty() {
-        return Act::Look { tally: words::change::tally(&lost) };
-    }
-    if !applied.is_empty() || report.bakes.iter().any(|b| b.due) {
-        return Act::Merge;
-    }
-    if count(Standing::PlanOnly) > 0 { Act::MergeWithoutEffect } else { Act::NothingToDo }
+    (!lost.is_empty()).then(|| words::change::tally(&lost))
 }
 
 /// What would be lost for good, by noun: how many and how much.

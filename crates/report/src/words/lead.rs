@@ -32,6 +32,12 @@ pub enum Act {
     Look {
         tally: Line,
     },
+    /// Nothing is applied, and a loss is declared that a later apply makes: a tally.
+    Later {
+        tally: Line,
+    },
+    /// What plans or records is edited by the change itself, so the plan alone does not tell all.
+    Reach,
     Merge,
     /// Allowed, and nothing of it is applied.
     MergeWithoutEffect,
@@ -44,7 +50,7 @@ pub fn mark(act: &Act) -> &'static str {
         Act::Fix { .. } | Act::Failed { .. } => "❌",
         Act::Refused { .. } => "⛔",
         Act::NotJudged { .. } => "❔",
-        Act::Confirm { .. } | Act::Look { .. } => "⚠️",
+        Act::Confirm { .. } | Act::Look { .. } | Act::Later { .. } | Act::Reach => "⚠️",
         Act::Merge | Act::MergeWithoutEffect | Act::NothingToDo => "✅",
     }
 }
@@ -53,7 +59,7 @@ pub fn act(act: &Act) -> Line {
     match act {
         Act::Fix { errors } => strong(own(format!("Fix {} first.", counted(*errors, "error")))),
         Act::Refused { findings } => {
-            strong(own(format!("Do not merge: the gate refuses {}.", counted(*findings, "change"))))
+            strong(own(format!("Do not merge: the gate refuses it, with {}.", counted(*findings, "finding"))))
         }
         Act::Failed { roots } => strong(own(format!("Not ready: {} could not be planned.", counted(*roots, "root")))),
         Act::NotJudged { roots: 0 } => strong("Not judged in full: see below."),
@@ -64,6 +70,8 @@ pub fn act(act: &Act) -> Line {
             say![strong(say!["Merging loses data: ", amounts(losses), "."]), " It lands only once confirmed."]
         }
         Act::Look { tally } => strong(say!["Ready to merge, if you mean it: ", tally.clone(), "."]),
+        Act::Later { tally } => strong(say!["Merging declares a loss that a later apply makes: ", tally.clone(), "."]),
+        Act::Reach => strong("Read the warnings before you merge: this change edits more than its plans can show."),
         Act::Merge => strong("Ready to merge."),
         Act::MergeWithoutEffect => strong("Safe to merge."),
         Act::NothingToDo => strong("Safe to merge: there is nothing to apply."),
