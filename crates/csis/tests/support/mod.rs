@@ -265,3 +265,20 @@ pub fn formatted(folder: &Path) {
     let said = run(&mut command, Duration::from_secs(60));
     assert_eq!((said.code, said.all().as_str()), (Some(0), ""), "the engine would format it otherwise");
 }
+
+/// A secret of its own key: the key, and the marker that holds the text.
+pub struct Sealed {
+    pub identity: String,
+    pub marker: String,
+}
+
+pub fn seal(text: &str) -> Sealed {
+    use age::secrecy::ExposeSecret;
+    use base64::Engine;
+    let key = age::x25519::Identity::generate();
+    let bytes = age::encrypt(&key.to_public(), text.as_bytes()).unwrap();
+    Sealed {
+        identity: key.to_string().expose_secret().to_owned(),
+        marker: format!("ENC[age:{}]", base64::engine::general_purpose::STANDARD.encode(bytes)),
+    }
+}
