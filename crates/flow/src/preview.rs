@@ -70,8 +70,11 @@ async fn attempt(
     reading.findings.0.extend(touched.findings);
     let (mut intent, emission) = generate::emit(&mut reading)?;
     let effect = before.as_ref().map(|(tree, records): &(Tree, Records)| {
-        let (old_intent, old_emission, _) = generate::make(tree, records, reading.snapshot.as_ref(), &reading.request);
+        let (mut old_intent, old_emission, _) =
+            generate::make(tree, records, reading.snapshot.as_ref(), &reading.request);
         csis_resolve::follow_changes(tree, &reading.tree, &mut intent);
+        // What follows a change of a declaration follows none in the base: left there, it would be a difference that nobody made.
+        csis_resolve::follow_changes(tree, tree, &mut old_intent);
         let mut files = csis_emit::effect::effect(&old_emission, &emission);
         let mut concerned = csis_emit::effect::concerned(&files, &old_intent, &intent);
         if touched.every_root {
