@@ -11,63 +11,99 @@ use csis_values::report::{Report, RootReport, RootStatus};
 use csis_values::sanction::OwnAction;
 use csis_values::sha256;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 /// What applying a root would do, as one value. `salt` keeps short values from being guessed by their hashes; the same salt gives the same change set.
 pub fn change_set(root: &RootReport, salt: &str) -> Value {
-    let mut changes: Vec<&Change> = root.changes.iter().filter(|c| acts(c)).collect();
-    changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
-    let mut actions: Vec<&OwnAction> = root.actions.iter().collect();
-    actions.sort();
-    let mut outputs: Vec<&String> = root.outputs_changed.iter().collect();
-    outputs.sort();
+    let parts = Parts::of(root);
     json!({
         "root": root.name,
-        "changes": changes.into_iter().map(|c| change(c, salt)).collect::<Vec<_>>(),
-        "actions": actions.into_iter().map(action).collect::<Vec<_>>(),
-        "outputs": outputs,
+        "changes": parts.changes.iter().map(|c| change(c, salt)).collect::<Vec<_>>(),
+        "actions": parts.actions(),
+        "outputs": parts.outputs,
     })
+}
+
+/// What of a root is in its change set, in order.
+struct Parts<'a> {
+    changes: Vec<&'a Change>,
+    actions: Vec<&'a OwnAction>,
+    outputs: Vec<&'a String>,
+}
+
+impl Parts<'_> {
+    fn of(root: &RootReport) -> Parts<'_> {
+        let mut changes: Vec<&Change> = root.changes.iter().filter(|c| acts(c)).collect();
+        changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
+        let mut actions: Vec<&OwnAction> = root.actions.iter().collect();
+        actions.sort();
+        let mut outputs: Vec<&String> = root.outputs_changed.iter().collect();
+        outputs.sort();
+        Parts { changes, actions, outputs }
+    }
+
+    fn actions(&self) -> Value {
+        self.actions.iter().map(|a| action(a)).collect()
+    }
 }
 
 /// The digest of one root: SHA-256 of its change set's canonical JSON. Empty for a root that was not planned.
 pub fn root_digest(root: &RootReport, salt: &str) -> String {
-    if matches!(root.status, RootStatus::Planned | RootStatus::Unchanged) {
-        sha256(canonical::compact(&change_set(root, salt)))
-    } else {
-        String::new()
+    if !matches!(root.status, RootStatus::Planned | RootStatus::Unchanged) {
+        return String::new();
     }
+    let parts = Parts::of(root);
+    let mut hash = Sha256::new();
+    // The text of `change_set`, in pieces: that of a large plan is never held as a whole.
+    hash.update(format!("{{\"actions\":{},\"changes\":[", canonical::compact(&parts.actions())));
+    for (index, change) in parts.changes.iter().enumerate() {
+        if index > 0 {
+            hash.update(",");
+        }
+        hash.update(canonical::compact(&self::change(change, salt)));
+    }
+    let (outputs, name) = (canonical::compact(&json!(parts.outputs)), canonical::compact(&json!(root.name)));
+    hash.update(format!("],\"outputs\":{outputs},\"root\":{name}}}"));
+    hash.finalize().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 /// The digest of a whole report: over the roots that the change concerns, in root order, then the bakes that are due, by fingerprint. Roots that would do
-/// nothing count for nothing, so that a tree's other roots do not move it. Empty when no root was planned and nothing bakes.
+/// nothing count for nothing, so that a tree's other roots do not move it. Empty when no root was planned and nothing bakes, and when a root that the change
+/// concerns was not planned: a digest of a part would look like an approval of the whole.
 pub fn digest(roots: &[RootReport], bakes: &[Bake], salt: &str) -> String {
-    // A digest of a part would look like an approval of the whole.
+    let digests: Vec<String> = roots.iter().map(|root| root_digest(root, salt)).collect();
+    over(roots, &digests, bakes)
+}
+
+fn over(roots: &[RootReport], digests: &[String], bakes: &[Bake]) -> String {
     if roots.iter().any(|root| root.concerned && matches!(root.status, RootStatus::Failed | RootStatus::NotJudged)) {
         return String::new();
     }
-    let planned = roots.iter().any(|root| !root_digest(root, salt).is_empty());
     let mut due: Vec<(&str, &str, &str)> = bakes
         .iter()
         .filter(|b| b.due)
         .map(|b| (b.series.as_str(), b.runtime.as_str(), b.fingerprint.as_str()))
         .collect();
     due.sort_unstable();
-    if !planned && due.is_empty() {
+    if digests.iter().all(String::is_empty) && due.is_empty() {
         return String::new();
     }
     let roots: Vec<Value> = roots
         .iter()
-        .filter(|root| root.concerned && does_something(root))
-        .map(|root| json!([root.name, root_digest(root, salt)]))
+        .zip(digests)
+        .filter(|(root, _)| root.concerned && does_something(root))
+        .map(|(root, digest)| json!([root.name, digest]))
         .collect();
     sha256(canonical::compact(&json!({"roots": roots, "bakes": due})))
 }
 
 /// Writes the digests of the roots and of the whole into a report.
 pub fn stamp(report: &mut Report, salt: &str) {
-    for root in &mut report.roots {
-        root.digest = root_digest(root, salt);
+    let digests: Vec<String> = report.roots.iter().map(|root| root_digest(root, salt)).collect();
+    report.digest = over(&report.roots, &digests, &report.bakes);
+    for (root, digest) in report.roots.iter_mut().zip(digests) {
+        root.digest = digest;
     }
-    report.digest = digest(&report.roots, &report.bakes, salt);
 }
 
 fn does_something(root: &RootReport) -> bool {
@@ -260,5 +296,12 @@ mod tests {
         };
         assert_eq!(with("a"), with("a"));
         assert_ne!(with("a"), with("b"));
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_change_set_as_one_text() {
+        let mut root = root(vec![resized("m7i.large", "m7i.xlarge"), resized("a", "b")]);
+        root.outputs_changed = vec!["storage_b".into(), "storage_a".into()];
+        assert_eq!(root_digest(&root, "salt"), sha256(canonical::compact(&change_set(&root, "salt"))));
     }
 }
