@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 use support::{Harbor, Said, files, run, seal};
 
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// A program that answers as this engine does when asked for its version.
 fn engine(harbor: &Harbor, version: &str) -> String {

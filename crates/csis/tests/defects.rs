@@ -9,6 +9,7 @@
 mod support;
 
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -309,9 +310,11 @@ fn the_order_of_mounts_and_a_share_mode_are_no_launch_parameters() {
 fn a_machine_has_as_many_volumes_as_there_are_devices() {
     let with = |volumes: usize| {
         let harbor = Harbor::new();
-        let storages: String = (1..=volumes).map(|n| format!("  - {{name: v{n}, groups: [crew]}}\n")).collect();
-        let mounts: String =
-            (1..=volumes).map(|n| format!("      - {{name: v{n}, mount_point: /mnt/v{n}}}\n")).collect();
+        let (mut storages, mut mounts) = (String::new(), String::new());
+        for n in 1..=volumes {
+            let _ = writeln!(storages, "  - {{name: v{n}, groups: [crew]}}");
+            let _ = writeln!(mounts, "      - {{name: v{n}, mount_point: /mnt/v{n}}}");
+        }
         harbor.write("storages/more.yaml", format!("storages:\n{storages}"));
         harbor.edit("instances/instances.yaml", "      - {name: ledger, mount_point: /mnt/ledger}\n", &mounts);
         harbor
@@ -680,6 +683,12 @@ fn a_fault_of_a_file_is_a_few_lines_that_name_file_and_item() {
         ("images/images.yaml", "images:\n", "images:\n  - name: [\n", &[]),
     ] {
         let said = refuses(&[(file, find, replace)], words).tells(&[&format!("{file}:"), "help:"]);
+        for help in said.stderr.lines().filter_map(|line| line.trim().strip_prefix("help: ")) {
+            assert!(
+                !help.starts_with(char::is_uppercase) && !help.ends_with('.'),
+                "not in the style of the others: {help}"
+            );
+        }
         let lines = said.stderr.lines().count();
         assert!(lines <= 30, "{lines} lines:\n{}", said.stderr);
     }

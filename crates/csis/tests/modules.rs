@@ -82,7 +82,7 @@ fn walk(block: &Block, schema: &Value, at: &str, is_top: bool, found: &mut Vec<S
                 }
                 match (schema["block_types"].get(name), content) {
                     (Some(known), Some(content)) => {
-                        walk(content, &known["block"], &format!("{at}.{name}"), false, found)
+                        walk(content, &known["block"], &format!("{at}.{name}"), false, found);
                     }
                     _ => found.push(format!("{at}.{name} {{}}")),
                 }

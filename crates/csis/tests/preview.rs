@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 use support::{Harbor, Said, files, run, seal};
 
-const LONG: Duration = Duration::from_secs(300);
+const LONG: Duration = Duration::from_mins(5);
 
 /// The standing tree on a branch of its own, or none when the bench is not up.
 fn standing() -> Option<Harbor> {

@@ -14,7 +14,7 @@ fn every_case_holds() {
         .arg(support::CSIS)
         .arg(project.join("examples/harbor"))
         .arg(project.join("tests/cases/harbor/refusals.json"));
-    let said = support::run(&mut command, Duration::from_secs(300));
+    let said = support::run(&mut command, Duration::from_mins(5));
     assert_eq!(said.code, Some(0), "{}", said.all());
     let held: usize = said.stdout.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
     assert!(held >= 50, "{}", said.stdout);

@@ -23,7 +23,7 @@ impl Files {
                 found.push(
                     refusal("unusable-name", format!("`{name}` cannot be the name of a folder"))
                         .at(at)
-                        .help("Use letters, digits, `-`, `_` and `.`"),
+                        .help("use letters, digits, `-`, `_` and `.`"),
                 );
                 return None;
             }
@@ -36,7 +36,7 @@ impl Files {
             return found.push(
                 refusal("unusable-name", format!("`{name}` cannot be the name of a file"))
                     .at(at)
-                    .help("Use letters, digits, `-`, `_` and `.`"),
+                    .help("use letters, digits, `-`, `_` and `.`"),
             );
         }
         match self.files.entry(format!("{directory}/{name}")) {
@@ -46,7 +46,7 @@ impl Files {
             Entry::Occupied(taken) => found.push(
                 refusal("two-in-one-file", format!("two entries are written to one file, {}", taken.key()))
                     .at(at)
-                    .help("Rename one of them so that they differ in more than `-`, `.`, `+` and `_`"),
+                    .help("rename one of them so that they differ in more than `-`, `.`, `+` and `_`"),
             ),
         }
     }

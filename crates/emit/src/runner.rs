@@ -15,7 +15,7 @@ pub(crate) fn of_lifecycle(
     roots: &[&(&Root, EmittedRoot)],
     options: &[String],
 ) -> String {
-    let options: String = options.iter().map(|option| format!(" {}", word(option))).collect();
+    let options = options.iter().fold(String::new(), |line, option| line + " " + &word(option));
     let mut text = format!(
         "#!/usr/bin/env bash\n# Runs the {lifecycle} roots: each is planned and gated, and applied where its flag allows.\n# Written by csis generate; run it with `bash run-{lifecycle}.sh`.\n"
     );

@@ -21,7 +21,7 @@ pub(crate) fn overlays(request: &Request, found: &mut Diagnostics) -> Vec<String
                 "overlay-outside",
                 format!("the overlay {overlay} lies outside the tree, so the runner scripts do not name it"),
             )
-            .help("Put the overlay into the tree, e.g. under `overlays/`"),
+            .help("put the overlay into the tree, e.g. under `overlays/`"),
         );
     }
     within.into_iter().map(|o| o.trim_start_matches("./").to_owned()).collect()

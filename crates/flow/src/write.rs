@@ -155,8 +155,10 @@ impl Change {
             let _ = remove(old);
         }
         for gone in &self.gone {
-            // Only when nothing else is in it.
-            let _ = gone.parent().map(std::fs::remove_dir);
+            // Only when nothing else is in them.
+            for folder in gone.ancestors().skip(1).take(2) {
+                let _ = std::fs::remove_dir(folder);
+            }
         }
     }
 }
@@ -300,6 +302,17 @@ fn find_gone(
                 change.gone.push(gone);
             }
         }
+        // The last root of a lifecycle takes its script along, which would run what is not there.
+        let below = format!("{lifecycle}/");
+        let all = emission.files.keys().chain(&emission.kept).chain(&written.untouched);
+        let ours = change.gone.iter().any(|gone| gone.starts_with(top.join(&lifecycle)));
+        if ours && !all.into_iter().any(|path| path.starts_with(&below)) {
+            let files =
+                [format!("run-{lifecycle}.sh"), ".gitignore".into()].map(|name| top.join(&lifecycle).join(name));
+            let files: Vec<PathBuf> = files.into_iter().filter(|path| path.is_file()).collect();
+            written.removed += files.len();
+            change.gone.extend(files);
+        }
     }
     written.untouched.sort();
     Ok(())
@@ -384,6 +397,21 @@ mod tests {
         assert!(tmp.path().join("generated/storage/vol/storage-generation/a.tf").exists());
         assert!(packer.exists());
         assert_eq!(written.untouched, ["instance-image/bake/image-generation"]);
+    }
+
+    #[test]
+    fn the_last_root_of_a_lifecycle_takes_its_script_along() {
+        let tmp = tempfile::tempdir().unwrap();
+        let all = [("storage/vol/storage-generation/a.tf", "a"), ("storage/run-storage.sh", "r"), ("all.sh", "s")];
+        let some = emission(&all, &["storage/vol/storage-generation"]);
+        write(tmp.path(), "generated", &some, &["storage"]).unwrap();
+        let none = emission(&[("all.sh", "s")], &[]);
+        write(tmp.path(), "generated", &none, &["identity"]).unwrap();
+        assert!(tmp.path().join("generated/storage/run-storage.sh").exists());
+        assert_eq!(write(tmp.path(), "generated", &none, &["storage"]).unwrap().removed, 2);
+        let left: Vec<_> =
+            fs_err::read_dir(tmp.path().join("generated")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["all.sh"]);
     }
 
     #[test]

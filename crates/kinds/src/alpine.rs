@@ -46,6 +46,6 @@ fn check_policy(builder: &Builder, found: &mut Diagnostics) {
             format!("OS builder `{}` of type alpine has {what}, which alpine does not have", builder.name),
         )
         .at(update.place(key))
-        .help("Use `policy: none` or a plain `policy: full`."),
+        .help("use `policy: none` or a plain `policy: full`"),
     );
 }

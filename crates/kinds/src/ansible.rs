@@ -51,7 +51,7 @@ impl Modification for Ansible {
             found.push(
                 Diagnostic::error("no-playbooks", format!("{who} names no playbooks"))
                     .at(item.place("playbooks"))
-                    .help("List at least one under `playbooks:`."),
+                    .help("list at least one under `playbooks:`"),
             );
         }
         check_no_blanks(&who, "playbooks", item, found);

@@ -131,7 +131,7 @@ impl Kind for Aws {
                 found.push(
                     Diagnostic::error("runtime-blank", format!("runtime `{name}` has an empty `{key}`"))
                         .at(fields.place(key))
-                        .help(format!("Give `{key}` a value.")),
+                        .help(format!("give `{key}` a value")),
                 );
             }
         }
@@ -142,7 +142,7 @@ impl Kind for Aws {
                     format!("runtime `{name}` has the session mechanism `{word}`, which is not supported"),
                 )
                 .at(fields.place("session_mechanism"))
-                .help("Write `session_mechanism: ssm`, or leave it out."),
+                .help("write `session_mechanism: ssm`, or leave it out"),
             );
         }
         if let Some(id) = fields.text("account_id").filter(|id| !is_marker(id) && !is_account(id)) {
@@ -152,7 +152,7 @@ impl Kind for Aws {
                     format!("runtime `{name}` has the account `{id}`, which is not twelve digits"),
                 )
                 .at(fields.place("account_id"))
-                .help("Quote the account's twelve digits."),
+                .help("quote the account's twelve digits"),
             );
         }
         match fields.object("networking") {
@@ -163,7 +163,7 @@ impl Kind for Aws {
                     format!("runtime `{name}` has no `networking`, so nothing can be placed in it"),
                 )
                 .at(&builder.at)
-                .help("Declare `networking:` with a `network` and its `subnets`."),
+                .help("declare `networking:` with a `network` and its `subnets`"),
             ),
         }
     }
@@ -176,7 +176,7 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
             found.push(
                 Diagnostic::error("network-blank", format!("the networking of runtime `{name}` has a blank `{key}`"))
                     .at(networking.place(key))
-                    .help(format!("Give `{key}` a value, or leave it out.")),
+                    .help(format!("give `{key}` a value, or leave it out")),
             );
         }
     }
@@ -186,7 +186,7 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
         found.push(
             Diagnostic::error("no-subnets", format!("network `{network}` of runtime `{name}` has no subnets"))
                 .at(networking.place("subnets"))
-                .help("Declare at least one subnet, with `is_default: true` on one."),
+                .help("declare at least one subnet, with `is_default: true` on one"),
         );
     } else if defaults.is_empty() {
         found.push(
@@ -195,7 +195,7 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
                 format!("network `{network}` of runtime `{name}` has no default subnet"),
             )
             .at(networking.place("subnets"))
-            .help("Set `is_default: true` on the subnet that machines are placed in."),
+            .help("set `is_default: true` on the subnet that machines are placed in"),
         );
     } else if let [first, second, ..] = defaults.as_slice() {
         let (one, two) = (subnet_name(first), subnet_name(second));
@@ -206,7 +206,7 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
             )
             .at(second.place("is_default"))
             .also(first.place("is_default"), format!("`{one}` is the default here"))
-            .help("Keep `is_default: true` on one subnet."),
+            .help("keep `is_default: true` on one subnet"),
         );
     }
     let groups = networking.texts("addl_security_groups");
@@ -217,7 +217,7 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
                 format!("network `{network}` of runtime `{name}` has {} additional security groups; a machine wears {MOST_GROUPS} at most", groups.len()),
             )
             .at(networking.place("addl_security_groups"))
-            .help("Remove some, or join their rules in one group."),
+            .help("remove some, or join their rules in one group"),
         );
     }
     let zones = networking.objects("availability_zones");
@@ -228,7 +228,7 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
                 format!("network `{network}` of runtime `{name}` has more than one default zone"),
             )
             .at(networking.place("availability_zones"))
-            .help("Keep `is_default: true` on one zone."),
+            .help("keep `is_default: true` on one zone"),
         );
     }
 }
@@ -315,7 +315,7 @@ impl<'a> Network<'a> {
                         format!("network `{vpc}` of runtime `{name}` is not in the account"),
                     )
                     .at(self.fields.place("network"))
-                    .help("Correct the id, or look into the account the runtime names."),
+                    .help("correct the id, or look into the account the runtime names"),
                 );
                 return;
             }
@@ -327,7 +327,7 @@ impl<'a> Network<'a> {
                             format!("runtime `{name}` names no network and the account has no default VPC"),
                         )
                         .at(self.fields.place("network"))
-                        .help("Name the VPC in `networking.network`."),
+                        .help("name the VPC in `networking.network`"),
                     );
                     return;
                 };
@@ -349,7 +349,7 @@ impl<'a> Network<'a> {
                             ),
                         )
                         .at(subnet.place("subnet_id"))
-                        .help("Correct the id, or the network."),
+                        .help("correct the id, or the network"),
                     );
                 }
             }
@@ -364,7 +364,7 @@ impl<'a> Network<'a> {
                                 format!("security group `{group}` of network `{declared}` of runtime `{name}` is not in the account"),
                             )
                             .at(&group.at)
-                            .help("Correct the id, or make the group first."),
+                            .help("correct the id, or make the group first"),
                         );
                     }
                 }
@@ -425,7 +425,7 @@ impl RuntimeKind for Aws {
                     format!("runtime `{}` is account `{declared}`, but the session reaches `{real}`", runtime.name),
                 )
                 .at(runtime.fields.place("account_id"))
-                .help("Use the session of the declared account, or correct `account_id`."),
+                .help("use the session of the declared account, or correct `account_id`"),
             );
         }
         if let Some(network) = Network::of(runtime) {

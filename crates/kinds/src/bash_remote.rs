@@ -82,7 +82,7 @@ impl Kind for BashRemote {
                 )
                 .at(fields.place("execute_command"))
                 .also(fields.place("configuration_user"), "the user is set here")
-                .help("Keep one: the command already says who runs the script."),
+                .help("keep one: the command already says who runs the script"),
             );
         }
         for variable in fields.texts("environment_vars") {
@@ -93,7 +93,7 @@ impl Kind for BashRemote {
                         format!("{who} has an entry in `environment_vars` that is not `KEY=value`"),
                     )
                     .at(&variable.at)
-                    .help("Write `KEY=value`, with letters, digits and `_` in the key."),
+                    .help("write `KEY=value`, with letters, digits and `_` in the key"),
                 );
             }
         }
@@ -117,7 +117,7 @@ fn check_ensure(who: &str, ensure: &Fields, found: &mut Diagnostics) {
         found.push(
             Diagnostic::error("empty-ensure", format!("{who} is empty"))
                 .at(&ensure.at)
-                .help("List something under `packages`, `services`, `files` or `commands`, or remove `ensure`."),
+                .help("list something under `packages`, `services`, `files` or `commands`, or remove `ensure`"),
         );
     }
     check_no_blanks(who, "packages", ensure, found);
@@ -132,7 +132,7 @@ fn check_ensure(who: &str, ensure: &Fields, found: &mut Diagnostics) {
                     format!("{who} writes the file `{path}`, which is no absolute path"),
                 )
                 .at(file.place("path"))
-                .help("Write the whole path, from `/`."),
+                .help("write the whole path, from `/`"),
             );
         }
     }
@@ -157,7 +157,7 @@ impl Modification for BashRemote {
                     format!("{who} does nothing: it has no `script`, `scripts` or `ensure`"),
                 )
                 .at(&item.at)
-                .help("Give it lines under `script`, files under `scripts`, or a state under `ensure`."),
+                .help("give it lines under `script`, files under `scripts`, or a state under `ensure`"),
             );
         }
         check_no_blanks(&who, "scripts", item, found);

@@ -104,8 +104,8 @@ pub fn fields(class: Class) -> &'static [Field] {
 pub fn refused_keys(class: Class) -> &'static [(&'static str, &'static str)] {
     match class {
         Class::Executable | Class::Group | Class::Storage | Class::Image => &[],
-        Class::User => &[("aliases", "A user has one name; declare a second user instead.")],
-        Class::Instance => &[("groups", "The owning group of a machine is the `group:` of its image; set it there.")],
-        _ => &[("parameters", "Set module inputs under `variables:` instead.")],
+        Class::User => &[("aliases", "remove it: a user has one name; a further one is a user of its own")],
+        Class::Instance => &[("groups", "set `group:` on its image; the machine belongs to that group")],
+        _ => &[("parameters", "set module inputs under `variables:`")],
     }
 }

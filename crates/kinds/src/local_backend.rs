@@ -38,7 +38,7 @@ impl Kind for Local {
                 format!("state backend `{}` has {fault} as its `path`: `{written}`", builder.name),
             )
             .at(builder.fields.place("path"))
-            .help("Name a directory, e.g. `state`, without `.` and `..` segments."),
+            .help("name a directory, e.g. `state`, without `.` and `..` segments"),
         );
     }
 }

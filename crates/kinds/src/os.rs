@@ -91,14 +91,14 @@ pub(crate) fn check(builder: &Builder, found: &mut Diagnostics) {
         found.push(
             Diagnostic::error("disk-size", format!("{who} has the disk size `{size}`, which is no number of GB"))
                 .at(fields.place("default_primary_disk_size"))
-                .help("Write a whole number, or `default`."),
+                .help("write a whole number, or `default`"),
         );
     }
     if fields.text("admin_user").is_some_and(|u| u.trim().is_empty()) {
         found.push(
             Diagnostic::error("admin-user", format!("{who} has a blank `admin_user`"))
                 .at(fields.place("admin_user"))
-                .help("Name the local administrator, or leave the key out."),
+                .help("name the local administrator, or leave the key out"),
         );
     }
     for key in fields.texts("admin_public_keys") {
@@ -125,7 +125,7 @@ fn check_runtimes(who: &str, fields: &Fields, found: &mut Diagnostics) {
         found.push(
             Diagnostic::error("no-runtimes", format!("{who} has no `runtimes`, so it is baked nowhere"))
                 .at(fields.place("runtimes"))
-                .help("Declare one entry per image builder."),
+                .help("declare one entry per image builder"),
         );
     }
     for (position, entry) in entries.iter().enumerate() {
@@ -140,7 +140,7 @@ fn check_runtimes(who: &str, fields: &Fields, found: &mut Diagnostics) {
                 )
                 .at(entry.place("image_builder"))
                 .also(first.place("image_builder"), "the first entry")
-                .help("Keep one entry per image builder."),
+                .help("keep one entry per image builder"),
             );
         }
         let name = entry.text("name").unwrap_or_default();
@@ -157,7 +157,7 @@ fn check_update(who: &str, update: &Fields, found: &mut Diagnostics) {
         found.push(
             Diagnostic::error("update-packages", format!("{who} updates `packages` and names none"))
                 .at(update.place("policy"))
-                .help("List them under `update.packages`, or pin some under `update.pin`."),
+                .help("list them under `update.packages`, or pin some under `update.pin`"),
         );
     }
     for pin in pins {
@@ -169,7 +169,7 @@ fn check_update(who: &str, update: &Fields, found: &mut Diagnostics) {
                     format!("{who} pins `{}` at `{version}`, which is no version", pin.key),
                 )
                 .at(&pin.value.at)
-                .help("Write one version without spaces."),
+                .help("write one version without spaces"),
             );
         }
     }
@@ -178,7 +178,7 @@ fn check_update(who: &str, update: &Fields, found: &mut Diagnostics) {
             found.push(
                 Diagnostic::error("update-both", format!("{who} both updates and excludes the package `{excluded}`"))
                     .at(&excluded.at)
-                    .help("Remove it from `packages` or from `exclude`."),
+                    .help("remove it from `packages` or from `exclude`"),
             );
         }
     }

@@ -34,7 +34,7 @@ impl Kind for PosixGroups {
                     format!("group builder `{}` has the shell `{shell}`, which is no absolute path", builder.name),
                 )
                 .at(builder.fields.place("shell"))
-                .help("Write the whole path, e.g. `/bin/bash`."),
+                .help("write the whole path, e.g. `/bin/bash`"),
             );
         }
     }

@@ -38,7 +38,7 @@ pub fn check(who: &str, key: &Spanned<String>, found: &mut Diagnostics) {
         found.push(
             Diagnostic::error("private-key", format!("{who} has private key material where a public key belongs"))
                 .at(&key.at)
-                .help("Remove it, count the key as known to others, and put the public key (`….pub`) here."),
+                .help("remove it, count the key as known to others, and put the public key (`….pub`) here"),
         );
         return;
     }
@@ -46,7 +46,7 @@ pub fn check(who: &str, key: &Spanned<String>, found: &mut Diagnostics) {
         found.push(
             Diagnostic::error("public-key", format!("{who} has a public key that cannot be read: {fault}"))
                 .at(&key.at)
-                .help("Paste the whole line of the `.pub` file: type, key, comment."),
+                .help("paste the whole line of the `.pub` file: type, key, comment"),
         );
     }
 }

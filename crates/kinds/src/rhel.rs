@@ -47,7 +47,7 @@ fn check_major(builder: &Builder, found: &mut Diagnostics) {
                 ),
             )
             .at(builder.fields.place("family_version"))
-            .help("Name a supported major, e.g. `\"9\"`."),
+            .help("name a supported major, e.g. `\"9\"`"),
         );
     }
 }

@@ -114,7 +114,7 @@ impl Kind for S3 {
             found.push(
                 Diagnostic::error("backend-bucket", format!("state backend `{name}` has an empty `bucket`"))
                     .at(fields.place("bucket"))
-                    .help("Name the bucket that keeps the state."),
+                    .help("name the bucket that keeps the state"),
             );
         }
         let Some(key) = fields.text("key") else { return };
@@ -122,7 +122,7 @@ impl Kind for S3 {
             found.push(
                 Diagnostic::error("backend-key", format!("state backend `{name}` has an empty `key`"))
                     .at(fields.place("key"))
-                    .help("Give the prefix of its state objects, e.g. `roots/main/`."),
+                    .help("give the prefix of its state objects, e.g. `roots/main/`"),
             );
         }
         if let Some(dots) = segments(key).find(|s| matches!(*s, "." | "..")) {
@@ -132,7 +132,7 @@ impl Kind for S3 {
                     format!("state backend `{name}` has the segment `{dots}` in its `key` `{key}`"),
                 )
                 .at(fields.place("key"))
-                .help("Write the prefix without `.` and `..`."),
+                .help("write the prefix without `.` and `..`"),
             );
         }
     }

@@ -53,7 +53,7 @@ pub(crate) fn refuse_bucket_name(storage: &Storage, found: &mut Diagnostics) {
                 format!("storage `{}` has the bucket name `{bucket}` and is no bucket", storage.name),
             )
             .at(&bucket.at)
-            .help("Remove `bucket_name`, or give the storage the type of an S3 builder."),
+            .help("remove `bucket_name`, or give the storage the type of an S3 builder"),
         );
     }
 }

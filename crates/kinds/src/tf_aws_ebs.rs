@@ -116,7 +116,7 @@ impl StorageKind for TfAwsEbs {
                     format!("storage `{}` has a `lifecycle`, which block volumes do not have", storage.name),
                 )
                 .at(&lifecycle.at)
-                .help("Remove `lifecycle`; EFS and S3 storages have one."),
+                .help("remove `lifecycle`; EFS and S3 storages have one"),
             );
         }
         refuse_bucket_name(storage, found);

@@ -230,7 +230,7 @@ fn check_days(storage: &Storage, lifecycle: &Fields, key: &str, allowed: &[i64],
             format!("storage `{}` has `{key}: {value}`, which EFS does not offer", storage.name),
         )
         .at(&node.at)
-        .help(format!("Use one of {}.", words.join(", "))),
+        .help(format!("use one of {}", words.join(", "))),
     );
 }
 
@@ -255,7 +255,7 @@ fn check_reachable(tree: &Tree, builder: &Builder, storage: &Storage, found: &mu
                 ),
             )
             .at(&storage.at)
-            .help(format!("Give the runtime's networking {missing}.")),
+            .help(format!("give the runtime's networking {missing}")),
         );
     }
 }

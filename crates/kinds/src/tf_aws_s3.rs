@@ -116,7 +116,7 @@ impl StorageKind for TfAwsS3 {
                     format!("storage `{}` has the bucket name `{name}`, which S3 does not accept", storage.name),
                 )
                 .at(at)
-                .help("Use 3 to 63 lower-case letters, digits, `-` and `.`, with a letter or digit at both ends."),
+                .help("use 3 to 63 lower-case letters, digits, `-` and `.`, with a letter or digit at both ends"),
             );
         }
         if let Some(lifecycle) = &storage.lifecycle {

@@ -61,14 +61,21 @@ pub(crate) fn is_marker(text: &str) -> bool {
 
 /// Labels become parts of addresses; a name with other characters than these makes none.
 pub(crate) fn check_label(class: Class, name: &Name, at: &Place, found: &mut Diagnostics) {
-    if let Some(odd) = name.label.chars().find(|c| !(c.is_alphabetic() || c.is_ascii_digit() || *c == '_')) {
+    let is_odd = |c: &char| !(c.is_alphabetic() || c.is_ascii_digit() || *c == '_');
+    // Control characters were told when the name was read.
+    if let Some(odd) = name.label.chars().find(is_odd).filter(|c| !c.is_control()) {
+        let shown = match odd {
+            '`' => "a backtick".to_owned(),
+            odd if odd.is_ascii() => format!("`{odd}`"),
+            odd => format!("the character U+{:04X}", u32::from(odd)),
+        };
         found.push(
             Diagnostic::error(
                 "odd-name",
-                format!("{} `{name}` has {odd:?} in its name, which no address can hold", class.noun()),
+                format!("{} `{name}` has {shown} in its name, which no address can hold", class.noun()),
             )
             .at(at)
-            .help("Use letters, digits, `-`, `_` and `.` in the name."),
+            .help("use letters, digits, `-`, `_` and `.` in the name"),
         );
     }
 }
@@ -86,7 +93,7 @@ pub(crate) fn check_requirements(builder: &Builder, found: &mut Diagnostics) {
                     format!("{who} requires `{name}` at `{version}`, which is no version constraint"),
                 )
                 .at(plugin.place("version"))
-                .help("Write constraints like `>= 5.0.0, < 6`, joined by commas."),
+                .help("write constraints like `>= 5.0.0, < 6`, joined by commas"),
             );
         }
         let Some(source) = plugin.spanned("source") else { continue };
@@ -98,7 +105,7 @@ pub(crate) fn check_requirements(builder: &Builder, found: &mut Diagnostics) {
                 )
                 .at(&source.at)
                 .also(&first.at, format!("`{first}` is named here"))
-                .help("Keep one source."),
+                .help("keep one source"),
             ),
             Some(_) => {}
             None => sources.push((name, source)),
@@ -127,7 +134,7 @@ pub(crate) fn check_no_blanks(who: &str, key: &str, fields: &Fields, found: &mut
             found.push(
                 Diagnostic::error("blank-entry", format!("{who} has a blank entry in `{key}` (number {})", number + 1))
                     .at(&text.at)
-                    .help("Fill it in, or remove it."),
+                    .help("fill it in, or remove it"),
             );
         }
     }
@@ -139,7 +146,7 @@ fn check_not_blank(who: &str, list: &str, number: usize, key: &str, fields: &Fie
         found.push(
             Diagnostic::error("blank-entry", format!("{who} has an empty `{key}` in `{list}` (number {})", number + 1))
                 .at(fields.place(key))
-                .help(format!("Give `{key}` a value, or remove the entry.")),
+                .help(format!("give `{key}` a value, or remove the entry")),
         );
     }
 }
@@ -166,7 +173,7 @@ pub fn check_tests(who: &str, tests: &Fields, found: &mut Diagnostics) {
                     format!("{who} tests for the mount `{mount}`, which is no absolute path"),
                 )
                 .at(&mount.at)
-                .help("Write the whole path, from `/`."),
+                .help("write the whole path, from `/`"),
             );
         }
     }
@@ -187,7 +194,7 @@ pub(crate) fn check_base_names(who: &str, files: &[Spanned<String>], found: &mut
                 )
                 .at(&file.at)
                 .also(&first.at, format!("`{first}` is named here"))
-                .help("Rename one of them: both are copied into one directory on the image."),
+                .help("rename one of them: both are copied into one directory on the image"),
             );
         }
     }

@@ -144,7 +144,7 @@ impl Harbor {
         let mut command = Command::new("git");
         command.args(["-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"]);
         command.args(arguments).current_dir(&self.root).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        run(&mut command, Duration::from_secs(60)).ends(0)
+        run(&mut command, Duration::from_mins(1)).ends(0)
     }
 
     pub fn commit(&self, subject: &str) -> &Harbor {
@@ -161,7 +161,7 @@ impl Harbor {
     }
 
     pub fn csis(&self, arguments: &[&str]) -> Said {
-        run(&mut self.command(arguments), Duration::from_secs(120))
+        run(&mut self.command(arguments), Duration::from_mins(2))
     }
 
     /// What a refused command must leave as it is: the emission, the records and the private copies.
@@ -262,7 +262,7 @@ pub fn formatted(folder: &Path) {
     let mut command = Command::new(engine);
     command.args(["fmt", "-check", "-recursive", "-diff"]).arg(folder).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CHECKPOINT_DISABLE", "1");
-    let said = run(&mut command, Duration::from_secs(60));
+    let said = run(&mut command, Duration::from_mins(1));
     assert_eq!((said.code, said.all().as_str()), (Some(0), ""), "the engine would format it otherwise");
 }
 
