@@ -29,7 +29,7 @@ pub struct Global {
     /// Ask no cloud and read no remote state; what needs one is said to be not judged
     #[arg(long, global = true)]
     pub offline: bool,
-    /// Read what the clouds hold from a file written by `csis look -o FILE`
+    /// Read what the clouds hold from a snapshot file
     #[arg(long, value_name = "FILE", global = true)]
     pub snapshot: Option<PathBuf>,
     /// Lay a file of transient declarations over the tree (repeatable)
@@ -126,9 +126,8 @@ pub enum Command {
     },
     /// Write or refresh the Terraform modules that csis carries, where the tree's module_source_base says
     InitConfig {
-        /// The tree
-        #[arg(default_value = ".")]
-        destination: PathBuf,
+        /// The tree; the one of --root when left out
+        destination: Option<PathBuf>,
         /// Replace module files that were edited
         #[arg(long)]
         force: bool,
@@ -136,6 +135,12 @@ pub enum Command {
     /// Comes with landing: exits 2
     #[command(hide = true)]
     Unmount {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Comes with the cloud clients: exits 2
+    #[command(hide = true)]
+    Look {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },

@@ -26,12 +26,16 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
             render(outcome, &report)
         }
         Command::GatePlan(arguments) => gate_plan::run(&invocation, &gate(arguments)),
-        Command::ApplyCheck(arguments) => apply_check::run(&invocation, &check(arguments)),
+        Command::ApplyCheck(arguments) => apply_check::run(&invocation, &check(arguments, &invocation)),
         Command::Materialize { source } => materialize::run(&invocation, &source),
         Command::Doctor => block_on(doctor::run(&invocation)),
         Command::Schema { name } => schema::run(name.as_deref()),
-        Command::InitConfig { destination, force } => modules::run(&invocation, &destination, force),
+        Command::InitConfig { destination, force } => {
+            let destination = destination.unwrap_or_else(|| invocation.root.clone());
+            modules::run(&invocation, &destination, force)
+        }
         Command::Unmount { .. } => later("unmount"),
+        Command::Look { .. } => later("look"),
         Command::Verify { .. } => later("verify"),
     }
 }
@@ -103,11 +107,13 @@ fn gate(arguments: GatePlanArguments) -> GatePlanArgs {
     }
 }
 
-fn check(arguments: ApplyCheckArguments) -> ApplyCheckArgs {
+fn check(arguments: ApplyCheckArguments, invocation: &Invocation) -> ApplyCheckArgs {
+    // A tree named for the whole command line is that tree; without one it is found by walking up.
+    let named = (invocation.root != Path::new(".")).then(|| invocation.root.clone());
     ApplyCheckArgs {
         directory: Path::new("").into(),
         lifecycle: arguments.lifecycle,
-        config_root: arguments.config_root,
+        config_root: arguments.config_root.or(named),
         root: arguments.root_name,
         root_alias: arguments.root_alias,
     }
@@ -116,6 +122,6 @@ fn check(arguments: ApplyCheckArguments) -> ApplyCheckArgs {
 fn later(command: &str) -> Outcome {
     Outcome::usage(Diagnostic::error(
         "not-yet",
-        format!("`{command}` comes with Land; this build previews and does not apply"),
+        format!("`{command}` comes with a later release; this build previews: it neither applies nor asks a cloud"),
     ))
 }

@@ -56,8 +56,14 @@ impl Terminal {
         }
         self.findings(&outcome.findings);
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(outcome.stdout.as_bytes()).and_then(|()| stdout.flush());
-        outcome.exit as u8
+        match stdout.write_all(outcome.stdout.as_bytes()).and_then(|()| stdout.flush()) {
+            // Who closed the pipe has read enough.
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                to_stderr(&format!("error: the result could not be written to stdout: {error}\n"));
+                1
+            }
+            _ => outcome.exit as u8,
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use crate::reading::{Reading, RecordsFrom};
 use csis_engine::Version;
 use csis_engine::session::Session;
 use csis_kinds::registry;
+use csis_values::intent::EngineRef;
+use csis_values::name::safe_name;
 use csis_values::tree::{Executable, Tree};
 use csis_values::{Class, Diagnostic};
 use std::collections::BTreeSet;
@@ -54,8 +56,12 @@ pub async fn run(invocation: &Invocation) -> Outcome {
             .push(Diagnostic::error("session", format!("a private AWS configuration cannot be written: {error}"))),
     }
     if let Ok(session) = &session {
+        let (intent, _) =
+            csis_resolve::intent(&reading.tree, &reading.records, reading.snapshot.as_ref(), &reading.request);
+        let engines: Vec<EngineRef> = intent.roots.into_iter().map(|root| root.engine).collect();
         for executable in &reading.tree.executables {
-            judge(invocation, &reading.tree, executable, session, &mut findings, &mut fine).await;
+            let engine = engines.iter().find(|e| safe_name(&e.name) == executable.name.safe);
+            judge(invocation, &reading.tree, executable, engine, session, &mut findings, &mut fine).await;
         }
     }
     let (missing, older) = crate::modules::state(&reading.root, &reading.tree);
@@ -63,7 +69,7 @@ pub async fn run(invocation: &Invocation) -> Outcome {
         if !modules.is_empty() {
             findings.push(
                 Diagnostic::error("modules", format!("the Terraform modules {} are {what}", modules.join(", ")))
-                    .help("run `csis init-config .`"),
+                    .help("run `csis init-config` with the same `--root`"),
             );
         }
     }
@@ -94,17 +100,14 @@ async fn judge(
     invocation: &Invocation,
     tree: &Tree,
     executable: &Executable,
+    // How the roots that it runs refer to it; none when it runs none.
+    wanted: Option<&EngineRef>,
     session: &Session,
     findings: &mut Vec<Diagnostic>,
     fine: &mut impl FnMut(&str, &str),
 ) {
     let name = &executable.name.written;
-    let runs_roots = tree
-        .builders
-        .iter()
-        .filter(|b| matches!(b.class, Class::StorageBuilder | Class::InstanceBuilder))
-        .any(|b| b.executable.as_ref().is_some_and(|e| e.value == executable.name.safe));
-    if !runs_roots {
+    let Some(wanted) = wanted else {
         match csis_engine::process::find(&executable.binary, session.environment()) {
             Some(path) => fine(name, &format!("{} (not needed to plan)", path.display())),
             None => findings.push(
@@ -119,14 +122,8 @@ async fn judge(
             ),
         }
         return;
-    }
-    let wanted = csis_values::intent::EngineRef {
-        name: name.clone(),
-        kind: executable.kind.clone(),
-        binary: executable.binary.clone(),
-        version: executable.version.as_ref().map(|v| v.value.clone()),
     };
-    match csis_engine::Engine::locate(&wanted, &invocation.tools, session.environment()).await {
+    match csis_engine::Engine::locate(wanted, &invocation.tools, session.environment()).await {
         Ok(engine) => {
             let lacking = floors(tree).find_map(|(what, floor)| engine.needs(&what, floor).err());
             match lacking {

@@ -130,9 +130,8 @@ pub fn read_snapshot(
     found: &mut Diagnostics,
 ) -> Result<Option<csis_values::snapshot::Snapshot>, Diagnostic> {
     let Some(path) = &invocation.snapshot else { return Ok(None) };
-    let refuse = |what: String| {
-        Diagnostic::error("snapshot", what).help("write one with `csis look -o FILE`, or leave --snapshot out")
-    };
+    let refuse =
+        |what: String| Diagnostic::error("snapshot", what).help("name a snapshot file, or leave --snapshot out");
     let bytes = fs_err::read(path).map_err(|e| refuse(format!("the snapshot cannot be read: {e}")))?;
     let snapshot: csis_values::snapshot::Snapshot =
         serde_json::from_slice(&bytes).map_err(|e| refuse(format!("{} is not a snapshot: {e}", path.display())))?;

@@ -220,7 +220,7 @@ fn modules_missing(root: &Path, tree: &Tree) -> Option<Diagnostic> {
             format!("the Terraform modules {} are not below {}", missing.join(", "), base.value),
         )
         .at(&base.at)
-        .help("run `csis init-config .` and commit what it writes"),
+        .help("run `csis init-config` with the same `--root` and commit what it writes"),
     )
 }
 

@@ -84,7 +84,7 @@ pub fn check(root: &Path, tree: &Tree) -> Diagnostics {
                 format!("the Terraform modules {} are of an older release than this csis", older.join(", ")),
             )
             .at(&tree.config.module_source_base.at)
-            .help("run `csis init-config .` and review the difference as a change of its own"),
+            .help("run `csis init-config` with the same `--root` and review the difference as a change of its own"),
         );
     }
     found

@@ -73,8 +73,12 @@ pub(crate) const CONFIG: &[Field] = &[
     Field::new("apply_release", Shape::Bool, "Whether released builds are marked in the cloud.").default("false"),
     Field::new("use_state_backends", Shape::Bool, "Whether roots keep their state in the state backends.")
         .default("false"),
-    Field::new("module_source_base", Shape::Text, "Where module calls point; relative to the root, or elsewhere at a commit (`?ref=` and its full hash).")
-        .default("../tfmodules"),
+    Field::new(
+        "module_source_base",
+        Shape::Text,
+        "Where module calls point; relative to the root, or elsewhere at a commit (`?ref=` and its full hash).",
+    )
+    .default("../tfmodules"),
     Field::new("admin_public_keys", TEXTS, "SSH public keys of the administrator of every base image."),
     Field::new("okta_gateway_selector", Shape::Text, "The gateway selector of group builders that set none."),
     Field::new("require_mod_tests", Shape::Bool, "Whether a release needs a local test record of every modification.")

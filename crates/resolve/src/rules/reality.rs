@@ -23,7 +23,7 @@ pub(super) fn check(site: &Site<'_>, snapshot: Option<&Snapshot>, found: &mut Di
         found.push(
             Diagnostic::note("account-not-judged", what)
                 .at(&first.at)
-                .help("take one with `csis look -o FILE` and pass it with `--snapshot FILE`"),
+                .help("pass a snapshot with `--snapshot FILE` to have it judged"),
         );
     }
 }
