@@ -34,9 +34,9 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
             let destination = destination.unwrap_or_else(|| invocation.root.clone());
             modules::run(&invocation, &destination, force)
         }
-        Command::Unmount { .. } => later("unmount"),
-        Command::Look { .. } => later("look"),
-        Command::Verify { .. } => later("verify"),
+        Command::Unmount { .. } => later("unmount", "Land"),
+        Command::Look { .. } => later("look", "the cloud clients"),
+        Command::Verify { .. } => later("verify", "Land"),
     }
 }
 
@@ -119,9 +119,9 @@ fn check(arguments: ApplyCheckArguments, invocation: &Invocation) -> ApplyCheckA
     }
 }
 
-fn later(command: &str) -> Outcome {
+fn later(command: &str, with: &str) -> Outcome {
     Outcome::usage(Diagnostic::error(
         "not-yet",
-        format!("`{command}` comes with a later release; this build previews: it neither applies nor asks a cloud"),
+        format!("`{command}` comes with {with}; this build previews: it neither applies nor asks a cloud"),
     ))
 }

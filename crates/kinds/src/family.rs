@@ -183,6 +183,11 @@ pub trait StorageKind: Kind {
         Vec::new()
     }
 
+    /// Whether its followers stand in the runtime's network (mount targets), so that a change of `networking` is one of them too.
+    fn follows_networking(&self) -> bool {
+        false
+    }
+
     /// What the launch template is passed for a mount: section of the template's variables (`ebs`, `efs`) and the entry's expressions.
     fn template_entry(&self, _site: &MountSite<'_>) -> Option<(&'static str, Vec<(String, Expression)>)> {
         None

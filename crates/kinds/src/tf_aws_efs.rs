@@ -158,6 +158,10 @@ impl StorageKind for TfAwsEfs {
         &["aws_efs_file_system"]
     }
 
+    fn follows_networking(&self) -> bool {
+        true
+    }
+
     fn follower_types(&self) -> &'static [&'static str] {
         &["aws_efs_access_point", "aws_efs_mount_target", "aws_security_group", "aws_security_group_rule"]
     }

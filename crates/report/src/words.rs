@@ -125,8 +125,8 @@ fn short_digest(digest: &str) -> String {
     digest.chars().take(8).collect()
 }
 
-pub fn failures_title(name: &str) -> Line {
-    say!["Why ", code(name), " failed"]
+pub fn failures_title(name: &str, failed: bool) -> Line {
+    say!["Why ", code(name), if failed { " failed" } else { " was not judged" }]
 }
 
 pub fn changes_title(name: &str, tally: Line) -> Line {

@@ -214,6 +214,7 @@ fn differences(before: &Storage, now: &Storage, base: &Tree, head: &Tree) -> Vec
     };
     let network = |s: &Storage, tree: &Tree| {
         let builder = tree.builder(Class::StorageBuilder, &s.builder.value)?;
+        registry::storage(builder).filter(|kind| kind.follows_networking())?;
         Some(crate::site::runtime_of(tree, builder)?.fields.node("networking")?.to_json())
     };
     let lifecycle = |s: &Storage| {

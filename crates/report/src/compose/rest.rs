@@ -78,10 +78,10 @@ pub fn not_judged(report: &Report) -> Option<Section> {
     (!section.units.is_empty()).then_some(section)
 }
 
-/// What the engine said where a root failed, when it is more than a line.
+/// What the engine said where a root failed or was not judged, when it is more than a line.
 pub fn failures(report: &Report) -> Vec<Section> {
     let mut out = Vec::new();
-    for root in report.roots.iter().filter(|r| r.status == RootStatus::Failed) {
+    for root in report.roots.iter().filter(|r| matches!(r.status, RootStatus::Failed | RootStatus::NotJudged)) {
         let Some(why) = root.why.as_deref().filter(|why| why.trim().lines().count() > 1 || why.len() > 160) else {
             continue;
         };
@@ -91,7 +91,8 @@ pub fn failures(report: &Report) -> Vec<Section> {
         if said.len() > 60 {
             lines.push(DiffLine { mark: Mark::Remark, text: words::more_lines((said.len() - 60) as u64) });
         }
-        let mut section = Section::new(Form::Fold, words::failures_title(&root.name));
+        let mut section =
+            Section::new(Form::Fold, words::failures_title(&root.name, root.status == RootStatus::Failed));
         section.push(Unit::new(Rank::Loss, Block::Diff { title: Line::default(), lines }).tally("texts of the engine"));
         out.push(section);
     }
