@@ -333,11 +333,10 @@ fn followers_go_where_the_declaration_changed() {
     );
     follow_changes(&base, &head, &mut intent);
     assert!(root(&intent, "storage/buckets").sanctions.is_empty());
-    let shares = sanctions(root(&intent, "storage/shares"));
-    assert!(
-        shares.contains(&("module.storage_depot.aws_efs_access_point", Allowed::DestroyOrReplace, "groups changed")),
-        "{shares:?}"
-    );
+    let shares = &root(&intent, "storage/shares").sanctions;
+    let access_points = shares.iter().find(|s| s.address == "module.storage_depot.aws_efs_access_point");
+    let told = access_points.map(|s| (s.action, s.because.operation.as_str()));
+    assert_eq!(told, Some((Allowed::DestroyOrReplace, "groups changed")), "{shares:?}");
 }
 
 fn why(intent: &Intent, series: &str) -> String {
