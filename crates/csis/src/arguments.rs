@@ -21,37 +21,41 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// Headings under which the help of every command lists the options that all commands have.
+const TREE: &str = "Tree";
+const RUN: &str = "Run";
+
 #[derive(Debug, Args)]
 pub struct Global {
     /// The configuration root: the folder that holds cfg/
-    #[arg(long, visible_alias = "root-dir", value_name = "DIR", default_value = ".")]
+    #[arg(help_heading = TREE, long, visible_alias = "root-dir", value_name = "DIR", default_value = ".")]
     pub root: PathBuf,
     /// Ask no cloud and read no remote state; what needs one is said to be not judged
-    #[arg(long, global = true)]
+    #[arg(help_heading = RUN, long, global = true)]
     pub offline: bool,
     /// Read what the clouds hold from a snapshot file
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(help_heading = RUN, long, value_name = "FILE", global = true)]
     pub snapshot: Option<PathBuf>,
-    /// Lay a file of transient declarations over the tree (repeatable)
-    #[arg(long, value_name = "FILE", global = true)]
+    /// Lay a file of transient declarations over the tree; its path begins at the tree's root, else at the present folder (repeatable)
+    #[arg(help_heading = TREE, long, value_name = "FILE", global = true)]
     pub overlay: Vec<String>,
     /// Treat an entry as absent, e.g. instance:api-1 (repeatable)
-    #[arg(long, value_name = "KIND:NAME", global = true)]
+    #[arg(help_heading = TREE, long, value_name = "KIND:NAME", global = true)]
     pub undeclare: Vec<String>,
     /// Leave the roots of every other runtime as they are
-    #[arg(long, value_name = "RT", global = true)]
+    #[arg(help_heading = TREE, long, value_name = "RT", global = true)]
     pub only_runtime: Option<String>,
     /// Let storages and instances of this runtime apply, whatever the tree's flags say
-    #[arg(long, value_name = "RT", global = true)]
+    #[arg(help_heading = TREE, long, value_name = "RT", global = true)]
     pub apply_runtime: Option<String>,
     /// How many roots are planned at the same time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64), global = true)]
+    #[arg(help_heading = RUN, long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64), global = true)]
     pub parallel: u8,
-    /// Use this binary for every executable of that name or type, e.g. tofu=/usr/bin/terraform (repeatable)
-    #[arg(long, value_name = "NAME=PATH", global = true, value_parser = name_and_path)]
+    /// Use this binary, a path or a name on PATH, for every executable of that name or type, e.g. tofu=terraform (repeatable)
+    #[arg(help_heading = RUN, long, value_name = "NAME=PATH", global = true, value_parser = name_and_path)]
     pub tool: Vec<(String, String)>,
     /// How messages and progress are written to stderr
-    #[arg(long, value_enum, default_value_t = Log::Text, global = true)]
+    #[arg(help_heading = RUN, long, value_enum, default_value_t = Log::Text, global = true)]
     pub log: Log,
 }
 
@@ -113,11 +117,24 @@ pub enum Command {
     /// Whether the tree's flags, read now, let a root be applied
     ApplyCheck(ApplyCheckArguments),
     /// Lay a root into its private working copy, with encrypted values opened, and print its path
+    ///
+    /// The engine runs there and nowhere else: generated/ holds encrypted values as their markers. The copy is below _private/, which git ignores.
+    #[command(after_help = "Example: look at a root's plan with the engine itself\n\n  \
+        csis generate\n  \
+        cd \"$(csis materialize generated/storage/volumes/storage-generation)\"\n  \
+        tofu init && tofu plan")]
     Materialize {
-        /// A directory below the generation directory
+        /// The folder of a root below the generation directory, from the present folder
         source: PathBuf,
     },
-    /// What is missing to run here, each with its remedy
+    /// The container's entry: decide by GitHub's event, run the flow, set outputs
+    ///
+    /// Reads the environment of a workflow's run and its inputs; in a shell use `csis preview`.
+    Action,
+    /// What is missing to run here, each with its remedy; and the policies of the AWS roles
+    ///
+    /// Prints at its end what the read role must be allowed for this tree, and the trust policies of the read role and the apply role for this repository, as JSON
+    /// to paste. The repository is the one of GITHUB_REPOSITORY, else of the remote `origin`.
     Doctor,
     /// JSON Schema of every file of the tree and of the report
     Schema {
@@ -160,7 +177,7 @@ pub struct ReportArguments {
     /// Write the comment as Markdown to a file as well
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What besides a refusal or a failure makes the exit code non-zero: unavailable (a root that was not judged), drift
+    /// What makes the exit code non-zero besides a failure: gate (a refusal; always on), unavailable (a root that was not judged), drift
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "unavailable")]
     pub fail_on: Vec<String>,
 }

@@ -5,8 +5,8 @@ use crate::terminal::Terminal;
 use csis_flow::apply_check::ApplyCheckArgs;
 use csis_flow::gate_plan::GatePlanArgs;
 use csis_flow::{
-    Exit, Invocation, Outcome, apply_check, doctor, gate_plan, generate, materialize, modules, plan, preview, schema,
-    validate,
+    Exit, Invocation, Outcome, action, apply_check, doctor, gate_plan, generate, materialize, modules, plan, preview,
+    schema, validate,
 };
 use csis_values::Diagnostic;
 use std::path::Path;
@@ -14,6 +14,11 @@ use std::sync::Arc;
 
 pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
     let invocation = invocation(&arguments.global);
+    if let Command::Plan { report, .. } | Command::Preview { report, .. } = &arguments.command
+        && let Some(Err(finding)) = report.output.as_deref().map(can_be_kept)
+    {
+        return Outcome::usage(finding);
+    }
     match arguments.command {
         Command::Validate => validate::run(&invocation),
         Command::Generate { lifecycles } => generate::run(&invocation, &lifecycles),
@@ -28,6 +33,7 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
         Command::GatePlan(arguments) => gate_plan::run(&invocation, &gate(arguments)),
         Command::ApplyCheck(arguments) => apply_check::run(&invocation, &check(arguments, &invocation)),
         Command::Materialize { source } => materialize::run(&invocation, &source),
+        Command::Action => block_on(action::run(&invocation, terminal.clone())),
         Command::Doctor => block_on(doctor::run(&invocation)),
         Command::Schema { name } => schema::run(name.as_deref()),
         Command::InitConfig { destination, force } => {
@@ -55,6 +61,9 @@ fn invocation(global: &Global) -> Invocation {
             .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
             .collect(),
         now: jiff::Timestamp::now(),
+        template_variables: None,
+        unplanned: None,
+        children: csis_flow::invocation::Children::default(),
     }
 }
 
@@ -83,11 +92,22 @@ fn render(mut outcome: Outcome, arguments: &ReportArguments) -> Outcome {
     outcome
 }
 
+/// Asked before anything is planned: minutes of work are not to be lost to a slip in a path.
+fn can_be_kept(path: &Path) -> Result<(), Diagnostic> {
+    let is_new = !path.exists();
+    std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(|error| not_kept(path, &error))?;
+    // What the command does not come to write must not stand there empty.
+    if is_new { std::fs::remove_file(path).map_err(|error| not_kept(path, &error)) } else { Ok(()) }
+}
+
 fn keep(path: &Path, comment: &str) -> Result<(), Diagnostic> {
-    std::fs::write(path, comment).map_err(|error| {
-        Diagnostic::error("cannot-write", format!("{}: {error}", path.display()))
-            .help("name a file in a folder that can be written")
-    })
+    std::fs::write(path, comment).map_err(|error| not_kept(path, &error))
+}
+
+fn not_kept(path: &Path, error: &std::io::Error) -> Diagnostic {
+    let why = csis_flow::outcome::why(error);
+    Diagnostic::error("cannot-write", format!("the comment cannot be written to {}: {why}", path.display()))
+        .help("name a file in a folder that can be written with `--output FILE`")
 }
 
 fn gate(arguments: GatePlanArguments) -> GatePlanArgs {

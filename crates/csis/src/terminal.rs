@@ -23,7 +23,7 @@ impl Terminal {
             Log::Text if !findings.is_empty() => to_stderr(&csis_report::diagnostics::text(findings, self.colour)),
             Log::Text => {}
             Log::Json => {
-                for finding in findings {
+                for finding in csis_report::diagnostics::sorted(findings) {
                     if let Ok(line) = serde_json::to_string(finding) {
                         to_stderr(&(line + "\n"));
                     }

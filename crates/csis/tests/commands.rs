@@ -13,14 +13,6 @@ use support::{Harbor, Said, files, run, seal};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// A program that answers as this engine does when asked for its version.
-fn engine(harbor: &Harbor, version: &str) -> String {
-    let path = harbor.outside().join(format!("engine-{version}"));
-    fs::write(&path, format!("#!/bin/sh\necho 'Terraform v{version}'\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
 /// A folder for PATH that holds git and nothing else.
 fn only_git(harbor: &Harbor) -> std::path::PathBuf {
     let folder = harbor.outside().join("only-git");
@@ -28,51 +20,6 @@ fn only_git(harbor: &Harbor) -> std::path::PathBuf {
     let git = run(Command::new("sh").args(["-c", "command -v git"]), SOON).ends(0).stdout;
     std::os::unix::fs::symlink(git.trim(), folder.join("git")).unwrap();
     folder
-}
-
-// doctor
-
-#[test]
-fn doctor_tells_all_that_is_missing_each_with_its_remedy() {
-    let harbor = Harbor::new();
-    let mut command = harbor.command(&["doctor"]);
-    let said = run(command.env("PATH", only_git(&harbor)), SOON).ends(1);
-    let said =
-        said.tells(&["tree", "harbor loads", "error[modules]", "init-config", "error[session]", "profile harbor"]);
-    let said = said.tells(&["no engine", "`tofu`", "--tool", "cfg/executables.yml:6"]);
-    assert!(said.stdout.contains("harbor loads") && !said.stdout.contains("error"), "{}", said.stdout);
-}
-
-#[test]
-fn doctor_is_content_when_nothing_is_missing() {
-    let harbor = Harbor::new();
-    harbor.csis(&["init-config", "."]).ends(0);
-    harbor.write("aws", "[profile harbor]\nregion = us-west-2\naws_access_key_id = x\naws_secret_access_key = y\n");
-    let tool = format!("engine={}", engine(&harbor, "1.11.4"));
-    let mut command = harbor.command(&["--tool", &tool, "doctor"]);
-    let said = run(command.env("AWS_CONFIG_FILE", harbor.path("aws")), SOON).ends(0);
-    said.tells(&["1.11.4", "they are of this release", "every profile"]).hides(&["error["]);
-}
-
-#[test]
-fn doctor_judges_the_machine_of_a_refused_tree_too() {
-    let harbor = Harbor::new();
-    harbor.edit("storages/storages.yaml", "2775", "2777");
-    harbor.csis(&["doctor"]).ends(1).tells(&["the tree is refused", "csis validate"]);
-}
-
-#[test]
-fn an_engine_of_another_version_is_told_and_a_named_one_is_taken() {
-    let harbor = Harbor::new();
-    let old = engine(&harbor, "1.5.7");
-    harbor.csis(&["--tool", "engine=/no/such/engine", "doctor"]).ends(1).tells(&["/no/such/engine"]);
-    // A named binary waives the tree's rule, with a note; what csis itself needs stays needed.
-    harbor.csis(&["--tool", &format!("tofu={old}"), "doctor"]).tells(&["1.5.7", "1.10"]);
-    let new = engine(&harbor, "2.1.0");
-    harbor.csis(&["--tool", &format!("tofu={new}"), "doctor"]).tells(&["2.1.0"]).hides(&["no engine"]);
-    for tool in ["engine", "=x", "engine="] {
-        harbor.csis(&["--tool", tool, "doctor"]).ends(2).tells(&["NAME=PATH"]);
-    }
 }
 
 // schema
@@ -105,6 +52,10 @@ fn a_closed_pipe_ends_quietly() {
 fn modules_are_written_once_and_an_edited_one_is_kept_unless_forced() {
     let harbor = Harbor::new();
     harbor.csis(&["init-config", "."]).ends(0).tells(&["16 module files", "tfmodules"]);
+    harbor.edit("cfg/_config.yml", "module_source_base: tfmodules", "module_source_base: ./overlays/.././tfmodules/");
+    let plain = harbor.path("tfmodules");
+    harbor.csis(&["init-config"]).ends(0).tells(&["0 module files", &format!("below {}.", plain.display())]);
+    harbor.edit("cfg/_config.yml", "./overlays/.././tfmodules/", "tfmodules");
     let written = files(&harbor.path("tfmodules"));
     assert_eq!(written, files(&support::project().join("tfmodules")));
     harbor.csis(&["init-config"]).ends(0).tells(&["0 module files"]);
@@ -260,7 +211,11 @@ fn apply_check_says_why_not() {
     let harbor = Harbor::new();
     let check = |arguments: &[&str]| harbor.csis(&[&["apply-check"], arguments].concat());
     check(&["--lifecycle", "storage", "--root", "volumes", "--root-alias", "aws-west"]).ends(0);
+    check(&["--lifecycle", "storage", "--root", "volumes"]).ends(0).tells(&["apply_storage"]);
+    harbor.edit("cfg/_config.yml", "apply_storage: [aws-west]", "apply_storage: [shares]");
     check(&["--lifecycle", "storage", "--root", "volumes"]).ends(3).tells(&["not applying", "apply_storage", "help:"]);
+    check(&["--lifecycle", "storage", "--root", "volume"]).ends(2).tells(&["`volume`", "--root volumes"]);
+    check(&["--lifecycle", "storage", "--root", "nothing"]).ends(2).tells(&["volumes, shares, buckets"]);
     check(&["--lifecycle", "instances", "--root", "fleet", "--root-alias", "aws-west"])
         .ends(3)
         .tells(&["apply_instances", "cfg/_config.yml:"]);
@@ -359,8 +314,11 @@ fn offline_nothing_is_judged_and_that_is_said() {
     assert_eq!(fs::read_to_string(output).unwrap(), markdown);
     harbor
         .csis(&["--offline", "preview", "--output", "no/such/folder/x.md"])
-        .ends(1)
-        .tells(&["cannot-write", "no/such/folder"]);
+        .ends(2)
+        .tells(&["cannot-write", "no/such/folder"])
+        .hides(&["reading it", "os error"]);
+    assert!(!harbor.csis(&["--offline", "plan", "-o", "cfg"]).ends(2).stdout.contains("root"));
+    assert!(!harbor.path("generated").exists(), "nothing is planned for a report that cannot be kept");
 }
 
 #[test]
@@ -452,5 +410,37 @@ fn a_plan_needs_an_engine_and_the_modules() {
         let mut bare = harbor.command(&[command]);
         run(bare.env("PATH", only_git(&harbor)), SOON).ends(2).tells(&["no engine", "tofu", "--tool"]);
         fs::remove_dir_all(harbor.outside().join("only-git")).unwrap();
+    }
+}
+
+/// Git runs filters and helpers of whoever wrote its configuration; what the run holds is none of theirs.
+#[test]
+fn git_is_given_no_key_of_the_run() {
+    let harbor = Harbor::standing();
+    let bin = harbor.outside().join("spy");
+    fs::create_dir(&bin).unwrap();
+    let git = run(Command::new("sh").args(["-c", "command -v git"]), SOON).ends(0).stdout;
+    let seen = harbor.outside().join("seen");
+    let script = format!("#!/bin/sh\nenv >> '{}'\nexec '{}' \"$@\"\n", seen.display(), git.trim());
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let hidden = [
+        "INPUT_GITHUB-TOKEN",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "MY_PASSWORD",
+    ];
+    let mut command = harbor.command(&["--offline", "preview", "--base", "main"]);
+    command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+    command
+        .env("https_proxy", "http://proxy.invalid")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs(hidden.map(|name| (name, "s3cr3t")));
+    run(&mut command, SOON).ends(0);
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(!seen.contains("s3cr3t"), "{seen}");
+    for passed in ["https_proxy=", "GIT_CONFIG_NOSYSTEM=", "HOME=", "PATH="] {
+        assert!(seen.contains(passed), "{passed} in {seen}");
     }
 }

@@ -305,3 +305,46 @@ fn lock(folder: &Path, mode: u32) {
     }
     fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
 }
+
+#[test]
+fn a_lifecycle_that_is_not_emitted_writes_nothing() {
+    let harbor = Harbor::new();
+    for lifecycles in [&["release"][..], &["identity", "retention"]] {
+        let said = harbor.csis(&[&["generate"], lifecycles].concat()).ends(0);
+        said.tells(&["Nothing was written", "not-emitted", lifecycles[0]]).hides(&["added"]);
+        assert!(!harbor.path("generated").exists(), "{lifecycles:?}");
+    }
+    harbor.csis(&["generate", "storage", "release"]).ends(0).tells(&["added", "not-emitted", "release"]);
+}
+
+#[test]
+fn a_file_of_somebody_else_that_goes_is_named() {
+    let harbor = Harbor::new();
+    harbor.csis(&["generate"]).ends(0).hides(&["foreign-file"]);
+    let root = "generated/storage/volumes/storage-generation";
+    harbor.write(&format!("{root}/mine.tf"), "# mine\n").write(&format!("{root}/.terraform/a/b"), "x");
+    harbor.write(&format!("{root}/.terraform.lock.hcl"), "lock");
+    let said = harbor.csis(&["generate"]).ends(0);
+    said.tells(&["warning[foreign-file]", &format!("{root}/mine.tf"), &format!("`{root}/.terraform/`"), "outside of"])
+        .hides(&["lock.hcl", ".terraform/a"]);
+    // What csis itself wrote goes without a word.
+    harbor.edit("cfg/storage-builders.yml", "  - name: buckets", "  - name: cellars");
+    for storage in ["harbor-vault", "harbor-public-docs"] {
+        harbor.edit(
+            "storages/storages.yaml",
+            &format!("type: buckets\n    bucket_name: {storage}"),
+            &format!("type: cellars\n    bucket_name: {storage}"),
+        );
+    }
+    harbor.csis(&["generate"]).ends(0).tells(&["removed"]).hides(&["foreign-file"]);
+    harbor.write("generated/storage/cellars/storage-generation/notes.txt", "x");
+    harbor.edit("cfg/storage-builders.yml", "  - name: cellars", "  - name: depots");
+    for storage in ["harbor-vault", "harbor-public-docs"] {
+        harbor.edit(
+            "storages/storages.yaml",
+            &format!("type: cellars\n    bucket_name: {storage}"),
+            &format!("type: depots\n    bucket_name: {storage}"),
+        );
+    }
+    harbor.csis(&["generate"]).ends(0).tells(&["foreign-file", "cellars/storage-generation/notes.txt"]);
+}

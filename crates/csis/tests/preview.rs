@@ -1,5 +1,5 @@
-//! On the bench (`CSIS_BENCH=1`, `scripts/bench up harbor`): whole previews of the standing tree with the real engine. Only here a change of YAML meets a
-//! state, and a comment says what came of it.
+//! Whole previews of the standing tree. On the bench (`CSIS_BENCH=1`, `scripts/bench up harbor`) with the real engine: only here a change of YAML meets a
+//! state, and a comment says what came of it. Without it, what is told of a change before anything is planned.
 #![allow(clippy::unwrap_used, reason = "what cannot be set up cannot be judged")]
 
 mod support;
@@ -216,4 +216,123 @@ fn the_standing_tree_plans_to_nothing_and_the_report_is_kept() {
         |path: &&String| path.contains("tfplan") || path.contains(".terraform/") || path.contains("auto.tfvars");
     assert_eq!(kept.keys().find(strange), None, "what the engine makes stays in the private copies");
     harbor.csis(&["generate"]).ends(0).tells(&["up to date"]);
+}
+
+/// A group's number is in its access point, and in what its machines' launch scripts are given.
+#[test]
+fn machines_that_lose_a_mount_are_named_and_their_scripts_are_other_ones() {
+    let Some(harbor) = standing() else { return };
+    harbor.edit("groups/groups.yaml", "gid: 4000", "gid: 4300");
+    let seen = preview(&harbor, None);
+    let of = |root: &str, rule: &str| {
+        let findings = seen.root(root)["findings"].as_array().unwrap();
+        let mine = findings.iter().filter(|finding| finding["rule"] == rule);
+        mine.map(|finding| finding["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    holds(&seen.changes("storage/shares"), "replace module.storage_depot.aws_efs_access_point.group[\"crew\"]");
+    assert_eq!(
+        of("storage/shares", "mount-lost"),
+        ["instances api-1, api-2 stand and have storage depot mounted: 1 EFS access point is replaced"],
+        "{}",
+        seen.comment
+    );
+    let scripts = of("instance-image/fleet", "launch-script");
+    holds(&scripts, "launch script of instance api-1 changes");
+    holds(&scripts, "launch script of instance api-2 changes");
+    assert!(!scripts.iter().any(|said| said.contains("edge-1")), "{scripts:?}");
+    assert!(of("storage/shares", "uncompared").is_empty());
+
+    // Without a base nobody knows that the declaration changed.
+    let said = run(&mut on_bench(&harbor, &["plan", "--format", "json"]), LONG).ends(seen.said.code.unwrap());
+    let plan: Value = serde_json::from_str(&said.stdout).unwrap();
+    let findings = plan["roots"].as_array().unwrap().iter().find(|root| root["name"] == "storage/shares").unwrap();
+    assert!(findings["findings"].to_string().contains("\"uncompared\""), "{findings}");
+}
+
+/// What a run creates and destroys again is counted as created, and said to go.
+#[test]
+fn an_ephemeral_machine_is_said_to_go_again() {
+    let Some(harbor) = standing() else { return };
+    let config = harbor.read("cfg/_config.yml");
+    let plan_only = config.lines().find(|line| line.trim_start().starts_with("apply_instances:")).unwrap();
+    harbor.edit("cfg/_config.yml", plan_only, &plan_only.replace("false", "true"));
+    let seen = preview(&harbor, None);
+    holds(&seen.changes("instance-image/fleet"), "create module.instance_probe[0].aws_instance.this");
+    assert_eq!(seen.root("instance-image/fleet")["ephemeral"], serde_json::json!(["probe"]));
+    let first = seen.first_line();
+    assert!(first.contains("1 ephemeral machine created (and destroyed again by the same run)"), "{first}");
+    assert!(seen.comment.contains("`probe` is created for one run, and destroyed again by it."), "{}", seen.comment);
+}
+
+/// A record that the change commits would sanction what the same change destroys.
+#[test]
+fn a_change_that_commits_what_landings_write_is_refused_with_a_way_back() {
+    let harbor = Harbor::standing();
+    harbor.write("meta-state/aliases.txt", "anchor\n").commit("names to draw from");
+    harbor.git(&["switch", "--quiet", "--create", "change"]);
+    harbor.write("meta-state/aliases.txt", "anchor\nbrine\n");
+    harbor.edit("instances/instances.yaml", "m7i.large", "m7i.xlarge");
+    let pending = "pending_replacements: {api-1: ami-0ba4e000000000a91}";
+    harbor.write(
+        "meta-state/pins.yaml",
+        harbor.read("meta-state/pins.yaml").replace("pending_replacements: {}", pending),
+    );
+    let offline = ["--offline", "preview", "--base", "main", "--format", "json"];
+    let report = |code: i32| serde_json::from_str::<Value>(&harbor.csis(&offline).ends(code).stdout).unwrap();
+    let found = |report: &Value, code: &str| {
+        let all = report["diagnostics"].as_array().unwrap();
+        all.iter().find(|found| found["code"] == code).cloned().unwrap_or_default()
+    };
+    assert_eq!(found(&report(0), "records-edited")["severity"], "warning", "it is not committed");
+    harbor.csis(&["generate"]).ends(0);
+    assert_eq!(found(&report(0), "generated-uncommitted")["severity"], "note");
+
+    harbor.commit("with records");
+    let refused = report(1);
+    assert_eq!(refused["verdict"], "failed");
+    let edited = found(&refused, "records-edited");
+    assert_eq!(edited["severity"], "error");
+    assert!(edited["message"].as_str().unwrap().contains("generated/"), "{edited}");
+    assert!(!edited.to_string().contains("aliases.txt"), "{edited}");
+    assert!(!refused["roots"].as_array().unwrap().is_empty() && !refused["emission"].as_array().unwrap().is_empty());
+    let help = edited["help"].as_str().unwrap();
+    let command = help.split('`').find(|part| part.starts_with("git ")).unwrap();
+    assert!(command.ends_with(" main -- generated meta-state"), "{help}");
+    harbor.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+    harbor.commit("taken back");
+    let report = report(0);
+    assert!(found(&report, "records-edited").is_null() && found(&report, "generated-uncommitted").is_null());
+}
+
+#[test]
+fn a_tree_without_a_remote_is_told_what_it_is_compared_with() {
+    let harbor = Harbor::standing();
+    let told = ["base-is-head", "only what is not committed", "--base main"];
+    harbor.csis(&["--offline", "preview"]).ends(0).tells(&told);
+    harbor.csis(&["--offline", "preview", "--base", "main"]).ends(0).hides(&told[..1]);
+}
+
+#[test]
+fn another_account_is_told_with_what_stands_in_the_first() {
+    let harbor = Harbor::standing();
+    harbor.edit("cfg/runtime-builders.yml", "\"123456789012\"", "\"210987654321\"");
+    let told = ["account-changed", "cfg/runtime-builders.yml:6:", "210987654321", "storage `depot`"];
+    harbor.csis(&["--offline", "preview", "--base", "main"]).ends(0).tells(&told);
+}
+
+/// What follows a declaration may be destroyed or replaced: programs see two of the three actions.
+#[test]
+fn a_sanction_as_data_is_a_destroy_a_replacement_or_a_forget() {
+    let harbor = Harbor::standing();
+    let said = harbor.csis(&["--offline", "plan", "--format", "json"]).ends(0);
+    let report: Value = serde_json::from_str(&said.stdout).unwrap();
+    let sanctions = report["sanctions"].as_array().unwrap();
+    let of_points = sanctions.iter().filter(|s| s["address"] == "module.storage_depot.aws_efs_access_point");
+    let actions: Vec<&str> = of_points.map(|s| s["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["destroy", "replace"]);
+    assert!(
+        sanctions[0]["because"]["operation"].as_str().unwrap().contains("compared with nothing"),
+        "{}",
+        sanctions[0]
+    );
 }

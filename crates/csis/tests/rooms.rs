@@ -22,10 +22,11 @@ const ROOMS: &[Room] = &[
     Room { name: "engine", pure: false, uses: &["values"] },
     Room { name: "gate", pure: true, uses: &["values"] },
     Room { name: "report", pure: true, uses: &["values"] },
+    Room { name: "github", pure: false, uses: &["values"] },
     Room {
         name: "flow",
         pure: false,
-        uses: &["values", "kinds", "tree", "records", "resolve", "emit", "engine", "gate", "report"],
+        uses: &["values", "kinds", "tree", "records", "resolve", "emit", "engine", "gate", "report", "github"],
     },
     Room { name: "csis", pure: false, uses: &["values", "flow", "report", "engine"] },
 ];

@@ -4,8 +4,10 @@ use csis_values::emission::Emission;
 use csis_values::intent::{Intent, Root};
 use csis_values::report::{FileChange, FileChangeKind};
 use csis_values::sanction::Allowed;
+use hcl::Expression;
 use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The files that differ, by path.
 pub fn effect(base: &Emission, head: &Emission) -> Vec<FileChange> {
@@ -28,6 +30,39 @@ pub fn effect(base: &Emission, head: &Emission) -> Vec<FileChange> {
                 kind,
                 diff,
             })
+        })
+        .collect()
+}
+
+/// The modules of machines whose launch script is given other values, by label (`instance_api_1`). The script's own text is a file of its own.
+pub fn launched_with_other_values(base: &Emission, head: &Emission) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (path, after) in head.files.iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|e| e == "tf")) {
+        let Some(before) = base.files.get(path).filter(|before| *before != after) else { continue };
+        let before = template_calls(before);
+        found.extend(
+            template_calls(after)
+                .into_iter()
+                .filter(|(label, calls)| before.get(label).is_some_and(|old| old != calls))
+                .map(|(label, _)| label),
+        );
+    }
+    found
+}
+
+/// The calls of `templatefile` among the arguments of each module.
+fn template_calls(text: &str) -> BTreeMap<String, Vec<Expression>> {
+    // What does not parse was not printed by this crate, and holds no module of it.
+    let body = hcl::parse(text).unwrap_or_default();
+    let modules = body.into_blocks().filter(|block| block.identifier.as_str() == "module");
+    modules
+        .map(|module| {
+            let label = module.labels.first().map_or_else(String::new, |label| label.as_str().to_owned());
+            let calls =
+                module.body.into_attributes().map(|attribute| attribute.expr).filter(
+                    |expr| matches!(expr, Expression::FuncCall(call) if call.name.name.as_str() == "templatefile"),
+                );
+            (label, calls.collect())
         })
         .collect()
 }
@@ -112,5 +147,20 @@ mod tests {
         );
         assert!(found[1].diff.contains("-one") && found[1].diff.contains("+two"));
         assert!(effect(&base, &base).is_empty());
+    }
+
+    #[test]
+    fn other_values_for_a_launch_script_are_found() {
+        let call = |values: &str, size: &str| {
+            format!(
+                "module \"instance_a\" {{\n  instance_type = \"{size}\"\n  user_data = templatefile(\"x.tftpl\", {{\n    group_gid = {values}\n  }})\n}}\n"
+            )
+        };
+        let of = |text: &str| emission(&[("instance-image/fleet/instance-generation/a.tf", text)]);
+        let base = of(&call("4200", "small"));
+        let changed = |text: &str| launched_with_other_values(&base, &of(text)).into_iter().collect::<Vec<_>>();
+        assert_eq!(changed(&call("4201", "small")), ["instance_a"]);
+        assert_eq!(changed(&call("4200", "large")), Vec::<String>::new());
+        assert!(launched_with_other_values(&emission(&[]), &base).is_empty(), "a new machine");
     }
 }

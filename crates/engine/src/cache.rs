@@ -1,8 +1,9 @@
 //! A provider cache that several roots, and several runs on one machine, fill at the same time. The engine does not guard it, so csis does.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};
 
 /// The file in the cache's folder that runs lock.
@@ -35,20 +36,26 @@ impl Cache {
     /// Waits until no other root and no other run fills the cache.
     pub async fn enter(&self) -> Held<'_> {
         let within = self.within.lock().await;
-        let across = match self.folder.clone() {
-            Some(folder) => tokio::task::spawn_blocking(move || lock(&folder)).await.ok().flatten(),
+        let across = match &self.folder {
+            Some(folder) => lock(folder).await,
             None => None,
         };
         Held { _within: within, _across: across }
     }
 }
 
-/// A folder that cannot be locked is left to the engine, which says what it lacks.
-fn lock(folder: &Path) -> Option<File> {
+/// A folder that cannot be locked is left to the engine, which says what it lacks. The lock is tried anew rather than awaited: a wait in the system could not
+/// be given up.
+async fn lock(folder: &Path) -> Option<File> {
     std::fs::create_dir_all(folder).ok()?;
     let file = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK)).ok()?;
-    file.lock().ok()?;
-    Some(file)
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Some(file),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(100)).await,
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
 }
 
 /// `plugin_cache_dir` of the engine's configuration file.

@@ -1,11 +1,13 @@
 //! One engine, and the steps it takes for one root: initialise, plan, tell the plan.
 
 use crate::inputs::{self, Inputs};
-use crate::materialise::{LOCK, WorkingCopy};
+use crate::materialise::{INITIALISED, LOCK, WorkingCopy, write_if_changed};
 use crate::pending::Tokens;
 use crate::plan::{self, Outputs, Reading, Redactor};
-use crate::process::{Call, Left, ProcessError, find};
+use crate::process::{Call, Children, Left, ProcessError, find};
+use crate::stop::Stop;
 use crate::trouble::{self, Errors, Trouble};
+use crate::user::UserError;
 use crate::version::{Version, meets};
 use csis_values::intent::EngineRef;
 use csis_values::plan::{Document, Freshness, Plan};
@@ -16,8 +18,6 @@ use std::time::Duration;
 
 /// The plan file in a working copy.
 pub const PLAN: &str = "tfplan";
-/// What an initialised working copy was initialised with.
-const INITIALISED: &str = ".terraform/csis-inputs.json";
 
 /// Why no engine can be had: what was asked cannot be started on this machine.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,11 @@ pub enum EngineError {
     Floor { binary: String, engine: String, what: String, floor: Version },
     #[error(transparent)]
     Process(#[from] ProcessError),
+    #[error(transparent)]
+    User(#[from] UserError),
+    /// The run was stopped before its time, and so nothing is said of any root.
+    #[error("csis was interrupted while it planned")]
+    Interrupted,
 }
 
 impl EngineError {
@@ -47,6 +52,8 @@ impl EngineError {
             }
             EngineError::Floor { floor, .. } => format!("install {floor} or newer"),
             EngineError::Process(_) => "run `csis doctor`".into(),
+            EngineError::User(error) => error.help(),
+            EngineError::Interrupted => "run it again".into(),
         }
     }
 }
@@ -75,15 +82,24 @@ impl Engine {
         tools: &BTreeMap<String, String>,
         environment: &BTreeMap<String, String>,
     ) -> Result<Engine, EngineError> {
+        Engine::locate_as(wanted, tools, Children { environment, user: None, stop: &Stop::never() }).await
+    }
+
+    /// The same; the binary, which a tree may name, is asked as every child is.
+    pub(crate) async fn locate_as(
+        wanted: &EngineRef,
+        tools: &BTreeMap<String, String>,
+        children: Children<'_>,
+    ) -> Result<Engine, EngineError> {
         let named = tools.get(&wanted.name).or_else(|| tools.get(&wanted.kind));
         let name = named.unwrap_or(&wanted.binary);
         let missing = || EngineError::Missing { name: wanted.name.clone(), binary: name.clone() };
-        let binary = find(name, environment).ok_or_else(missing)?;
+        let binary = find(name, children.environment).ok_or_else(missing)?;
         let call = Call {
             program: &binary,
             arguments: vec!["version".into()],
             directory: Path::new("/"),
-            environment,
+            children,
             limit: Duration::from_mins(1),
         };
         let left = call.run(|_| {}).await?;
@@ -127,7 +143,7 @@ fn read_version(line: &str) -> Option<(&'static str, Version)> {
 pub struct Steps<'a> {
     pub engine: &'a Engine,
     pub copy: &'a WorkingCopy,
-    pub environment: &'a BTreeMap<String, String>,
+    pub children: Children<'a>,
     pub redactor: &'a Redactor,
     /// Folders whose paths are no one's business.
     pub here: Vec<&'a Path>,
@@ -140,7 +156,7 @@ impl Steps<'_> {
             program: &self.engine.binary,
             arguments,
             directory: &self.copy.directory,
-            environment: self.environment,
+            children: self.children,
             limit: self.limit,
         }
     }
@@ -166,10 +182,10 @@ impl Steps<'_> {
                 || [".tf", ".tf.json", ".hcl"].iter().any(|end| name.ends_with(end)) && !name.ends_with("_override.tf")
         });
         for variable in ["TF_CLI_CONFIG_FILE", "TF_PLUGIN_CACHE_DIR", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"] {
-            let value = self.environment.get(variable).map_or("", String::as_str);
+            let value = self.children.environment.get(variable).map_or("", String::as_str);
             now.inputs.insert(format!("({variable})"), value.to_owned());
         }
-        if let Some(config) = self.environment.get("TF_CLI_CONFIG_FILE") {
+        if let Some(config) = self.children.environment.get("TF_CLI_CONFIG_FILE") {
             now.inputs.insert("(cli config)".into(), fs::read(config).map(csis_values::sha256).unwrap_or_default());
         }
         Some(now)
@@ -178,7 +194,9 @@ impl Steps<'_> {
     /// Whether the working copy was initialised with just these inputs.
     pub fn is_initialised(&self) -> bool {
         let known = fs::read(self.copy.directory.join(INITIALISED)).ok();
+        let made = self.copy.directory.join(".terraform").is_dir();
         known
+            .filter(|_| made)
             .and_then(|text| serde_json::from_slice::<Inputs>(&text).ok())
             .is_some_and(|known| self.init_inputs() == Some(known))
     }
@@ -213,7 +231,7 @@ impl Steps<'_> {
         if let Some(now) = self.init_inputs()
             && let Ok(text) = serde_json::to_vec(&now)
         {
-            let _ = fs::write(self.copy.directory.join(INITIALISED), text);
+            let _ = write_if_changed(&self.copy.directory.join(INITIALISED), &text);
         }
         Ok(notes)
     }
@@ -306,7 +324,7 @@ pub async fn read_plan_file(
         program: &engine.binary,
         arguments: vec!["show".into(), "-json".into(), "-no-color".into(), file],
         directory: &folder,
-        environment,
+        children: Children { environment, user: None, stop: &Stop::never() },
         limit: Duration::from_mins(10),
     };
     let (source, own) = (name.clone(), redactor.clone());

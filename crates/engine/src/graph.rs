@@ -1,18 +1,22 @@
 //! Planning every root of a tree: producers before consumers, independent ones at the same time.
 
 use crate::cache::Cache;
-use crate::engine::{Engine, EngineError, Steps};
-use crate::materialise::{self, WorkingCopy};
+use crate::credentials::Credentials;
+use crate::engine::{Engine, EngineError};
+use crate::materialise;
 use crate::needs::{self, Need};
+use crate::owner::Workspace;
 use crate::pending::Tokens;
 use crate::plan::{Outputs, Redactor};
+use crate::process::Children;
 use crate::session::Session;
-use crate::stub::{self, Stub};
-use crate::trouble::Trouble;
+use crate::stop::Stop;
+use crate::user::ChildUser;
+use crate::work::one;
 use csis_values::Place;
 use csis_values::emission::{Emission, EmittedRoot};
-use csis_values::intent::{BuildRef, Content, EngineRef, Intent, Root};
-use csis_values::plan::{Action, Plan};
+use csis_values::intent::{EngineRef, Intent, Root};
+use csis_values::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +60,11 @@ pub struct PlanJob {
     pub limit: Duration,
     /// Carry provider locks back to the generation directory.
     pub keep_locks: bool,
+    /// Ends the run before its time: no child starts any more, and those that run are interrupted once.
+    pub stop: Stop,
+    /// As whom children run; as csis itself when none. Needs csis to be root.
+    pub user: Option<ChildUser>,
+    pub credentials: Credentials,
     pub progress: Arc<dyn Progress>,
 }
 
@@ -117,42 +126,55 @@ pub struct PlanResult {
 }
 
 /// What a consumer asks of a producer that is done.
-struct Done {
+pub(crate) struct Done {
     /// Its plan's outputs, when it was planned.
-    planned: Option<PlannedRoot>,
-    chain: Duration,
+    pub planned: Option<PlannedRoot>,
+    pub chain: Duration,
 }
 
-struct PlannedRoot {
-    outputs: Outputs,
-    outputs_change: bool,
-    has_state: bool,
+pub(crate) struct PlannedRoot {
+    pub outputs: Outputs,
+    pub outputs_change: bool,
+    pub has_state: bool,
 }
 
-type Told = watch::Receiver<Option<Arc<Done>>>;
+pub(crate) type Told = watch::Receiver<Option<Arc<Done>>>;
 
-struct Shared {
-    job: PlanJob,
-    session: Session,
-    redactor: Redactor,
-    tokens: Tokens,
-    engines: BTreeMap<String, Engine>,
-    slots: Semaphore,
+pub(crate) struct Shared {
+    pub job: PlanJob,
+    pub session: Session,
+    pub redactor: Redactor,
+    pub tokens: Tokens,
+    pub engines: BTreeMap<String, Engine>,
+    pub slots: Semaphore,
     /// Held around `init` where roots share a provider cache: the engine does not guard it.
-    cache: Option<Cache>,
+    pub cache: Option<Cache>,
+    /// Gives everything back when it goes; none when csis is not root.
+    pub workspace: Option<Workspace>,
 }
 
-/// Plans the roots of a job. An error means that nothing could be started; what befalls a single root is in its outcome.
+impl Shared {
+    pub fn children(&self) -> Children<'_> {
+        Children { environment: self.session.environment(), user: self.job.user, stop: &self.job.stop }
+    }
+}
+
+/// Plans the roots of a job. An error means that nothing could be started, or that the run was stopped; what befalls a single root is in its outcome.
 pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
     let started = Instant::now();
     let wanted = wanted(&job);
     let roots: Vec<&Root> = job.intent.roots.iter().filter(|root| wanted.contains(&root.id)).collect();
+    if let Some(user) = job.user {
+        user.check()?;
+    }
     let session = open_session(&job, &roots)?;
     let mut engines = BTreeMap::new();
     for root in &roots {
         let key = engine_key(&root.engine);
         if !engines.contains_key(&key) {
-            let engine = Engine::locate(&root.engine, &job.tools, session.environment()).await?;
+            let children = Children { environment: session.environment(), user: job.user, stop: &job.stop };
+            let located = Engine::locate_as(&root.engine, &job.tools, children).await;
+            let engine = if job.stop.is_stopped() { Err(EngineError::Interrupted) } else { located }?;
             engines.insert(key.clone(), engine);
         }
         if let (Some(engine), Some(emitted)) = (engines.get(&key), emitted(&job.emission, &root.id)) {
@@ -165,7 +187,12 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
     let slots = Semaphore::new(job.parallel.max(1));
     let cache = Cache::shared(session.environment());
     let order: Vec<Root> = roots.into_iter().cloned().collect();
-    let shared = Arc::new(Shared { job, session, redactor, tokens, engines, slots, cache });
+    let workspace = match materialise::private(&job.tree, &job.generation) {
+        Ok(private) => Workspace::open(&job.tree, private, job.user)?,
+        // Each root says so.
+        Err(_) => None,
+    };
+    let shared = Arc::new(Shared { job, session, redactor, tokens, engines, slots, cache, workspace });
 
     let mut tasks = JoinSet::new();
     let mut told: BTreeMap<String, Told> = BTreeMap::new();
@@ -200,6 +227,9 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
             results[index] = Some(result);
         }
     }
+    if shared.job.stop.is_stopped() {
+        return Err(EngineError::Interrupted);
+    }
     let lost = |root: &Root| RootResult {
         id: root.id.clone(),
         outcome: RootOutcome::Failed {
@@ -226,11 +256,11 @@ fn wanted(job: &PlanJob) -> BTreeSet<String> {
     wanted
 }
 
-fn emitted<'e>(emission: &'e Emission, id: &str) -> Option<&'e EmittedRoot> {
+pub(crate) fn emitted<'e>(emission: &'e Emission, id: &str) -> Option<&'e EmittedRoot> {
     emission.roots.iter().find(|root| root.id == id)
 }
 
-fn engine_key(engine: &EngineRef) -> String {
+pub(crate) fn engine_key(engine: &EngineRef) -> String {
     format!("{}\0{}\0{}\0{}", engine.name, engine.kind, engine.binary, engine.version.as_deref().unwrap_or_default())
 }
 
@@ -243,7 +273,7 @@ fn open_session(job: &PlanJob, roots: &[&Root]) -> Result<Session, EngineError> 
         );
     }
     let temporary = job.environment.get("TMPDIR").map_or("/tmp", String::as_str);
-    Session::open(&job.environment, &profiles, Path::new(temporary)).map_err(|source| {
+    Session::with(&job.environment, &profiles, Path::new(temporary), &job.credentials, job.user).map_err(|source| {
         EngineError::Process(crate::process::ProcessError::Io { program: "the private AWS files".into(), source })
     })
 }
@@ -274,225 +304,4 @@ fn seed(emission: &Emission) -> String {
         seed.push_str(&csis_values::sha256(text));
     }
     seed
-}
-
-/// Why a consumer gets no plan of its own.
-fn blocked(producer: &str) -> RootOutcome {
-    RootOutcome::NotJudged {
-        why: format!("it reads the outputs of `{producer}`, which could not be planned"),
-        producer: Some(producer.to_owned()),
-    }
-}
-
-fn of_trouble(trouble: Trouble) -> RootOutcome {
-    match trouble {
-        Trouble::NoAccess(why) => RootOutcome::NotJudged { why, producer: None },
-        Trouble::Failed(why) => RootOutcome::Failed { why },
-    }
-}
-
-async fn one(shared: &Shared, root: &Root, producers: Vec<(String, Told)>) -> (RootResult, Done) {
-    let engine = shared.engines.get(&engine_key(&root.engine));
-    let mut work = Work { shared, root, timing: Timing::default(), notes: Vec::new(), before: Duration::ZERO };
-    let (outcome, planned) = match engine {
-        Some(engine) => {
-            work.notes.extend(engine.waived.clone());
-            match work.run(engine, producers).await {
-                Ok((plan, planned)) => (RootOutcome::Planned(Box::new(plan)), Some(planned)),
-                Err(outcome) => (outcome, None),
-            }
-        }
-        None => {
-            (RootOutcome::Failed { why: format!("no engine is known for executable `{}`", root.engine.name) }, None)
-        }
-    };
-    let told = match &outcome {
-        RootOutcome::Planned(_) => "planned",
-        RootOutcome::NotJudged { .. } => "not judged",
-        RootOutcome::Failed { .. } => "failed",
-        RootOutcome::NeedsUnapplied { .. } => "needs what will not be applied",
-    };
-    shared.job.progress.step(&root.id, told);
-    // The own initialisation runs while the producers are planned.
-    let chain = work.before.max(work.timing.init) + work.timing.plan + work.timing.show;
-    let done = Done { planned, chain };
-    let engine = engine.map(Engine::to_string).unwrap_or_default();
-    (RootResult { id: root.id.clone(), outcome, timing: work.timing, engine, notes: work.notes }, done)
-}
-
-struct Work<'a> {
-    shared: &'a Shared,
-    root: &'a Root,
-    timing: Timing,
-    notes: Vec<String>,
-    /// The engine's time on the longest chain of producers.
-    before: Duration,
-}
-
-impl Work<'_> {
-    fn tell(&self, what: &str) {
-        self.shared.job.progress.step(&self.root.id, what);
-    }
-
-    async fn run(
-        &mut self,
-        engine: &Engine,
-        producers: Vec<(String, Told)>,
-    ) -> Result<(Plan, PlannedRoot), RootOutcome> {
-        let shared = self.shared;
-        let job = &shared.job;
-        let emitted = emitted(&job.emission, &self.root.id)
-            .ok_or_else(|| RootOutcome::Failed { why: "nothing was generated for it".into() })?;
-        self.check_profiles(emitted)?;
-        let copy = materialise::materialise(&job.tree, &job.generation, &job.emission, emitted, &job.secrets)
-            .map_err(|error| of_trouble(crate::trouble::judge(&error.to_string(), &shared.redactor, &[&job.tree])))?;
-        let steps = Steps {
-            engine,
-            copy: &copy,
-            environment: shared.session.environment(),
-            redactor: &shared.redactor,
-            here: vec![&copy.directory, &job.tree],
-            limit: job.limit,
-        };
-        let skipped = self.prepare(&steps, emitted, false).await?;
-        let stubs = self.stubs(emitted, producers).await?;
-        stub::lay(&copy.directory, &stubs).map_err(|error| RootOutcome::Failed { why: error.to_string() })?;
-        let variables = self.variables();
-        let mut planned = self.plan(&steps, &variables).await;
-        if skipped && planned.is_err() {
-            // What an earlier run initialised may have gone since, e.g. a provider cache.
-            self.prepare(&steps, emitted, true).await?;
-            planned = self.plan(&steps, &variables).await;
-        }
-        planned.map_err(of_trouble)?;
-        self.tell("reading the plan");
-        let started = Instant::now();
-        let slot = shared.slots.acquire().await;
-        let read = steps.show(&self.root.id, &shared.tokens).await;
-        drop(slot);
-        self.timing.show += started.elapsed();
-        let (plan, outputs) = read.map_err(of_trouble)?;
-        if job.keep_locks {
-            self.keep_lock(&copy);
-        }
-        let planned = PlannedRoot {
-            outputs,
-            outputs_change: plan.outputs.iter().any(|output| output.action != Action::NoOp),
-            has_state: plan.state.as_ref().is_none_or(|state| state.exists),
-        };
-        Ok((plan, planned))
-    }
-
-    fn keep_lock(&mut self, copy: &WorkingCopy) {
-        if let Err(error) = materialise::carry_lock_back(copy) {
-            self.notes.push(format!("the provider lock was not kept: {error}"));
-        }
-    }
-
-    fn check_profiles(&self, emitted: &EmittedRoot) -> Result<(), RootOutcome> {
-        let mut named = needs::profiles(&self.shared.job.emission, emitted);
-        named.extend(self.root.state.as_ref().and_then(|state| state.profile.clone()));
-        match named.iter().find(|profile| self.shared.session.missing().contains(*profile)) {
-            None => Ok(()),
-            Some(profile) => Err(RootOutcome::NotJudged {
-                why: format!(
-                    "no credentials for profile `{profile}`: the environment holds no AWS session and the AWS files have no such profile"
-                ),
-                producer: None,
-            }),
-        }
-    }
-
-    /// Initialises unless it is done; says whether it was skipped.
-    async fn prepare(&mut self, steps: &Steps<'_>, emitted: &EmittedRoot, again: bool) -> Result<bool, RootOutcome> {
-        if !again && steps.is_initialised() {
-            return Ok(true);
-        }
-        // The cache first: who waits for it must not keep others from planning.
-        let cache = match &self.shared.cache {
-            Some(cache) => Some(cache.enter().await),
-            None => None,
-        };
-        let slot = self.shared.slots.acquire().await;
-        self.tell("initialising");
-        let started = Instant::now();
-        let notes = steps.init(emitted.backend_file.as_deref()).await;
-        self.timing.init += started.elapsed();
-        drop((slot, cache));
-        self.notes.extend(notes.map_err(of_trouble)?);
-        Ok(false)
-    }
-
-    async fn plan(&mut self, steps: &Steps<'_>, variables: &BTreeMap<String, String>) -> Result<(), Trouble> {
-        let slot = self.shared.slots.acquire().await;
-        self.tell("planning");
-        let started = Instant::now();
-        let planned = steps.plan(&self.root.replace, variables).await;
-        self.timing.plan += started.elapsed();
-        drop(slot);
-        planned
-    }
-
-    /// Waits for the producers and decides what stands in for each one's state.
-    async fn stubs(
-        &mut self,
-        emitted: &EmittedRoot,
-        producers: Vec<(String, Told)>,
-    ) -> Result<BTreeMap<String, Stub>, RootOutcome> {
-        let shared = self.shared;
-        let mut stubs = BTreeMap::new();
-        for (id, mut told) in producers {
-            if told.borrow().is_none() {
-                self.tell(&format!("waiting for {id}"));
-            }
-            let done = told.wait_for(Option::is_some).await.ok().and_then(|done| done.clone());
-            let Some(done) = done else { return Err(blocked(&id)) };
-            self.before = self.before.max(done.chain);
-            let Some(planned) = &done.planned else { return Err(blocked(&id)) };
-            let intent = &shared.job.intent;
-            let Some(producer) = intent.roots.iter().find(|root| root.id == id) else { continue };
-            for read in self.root.reads.iter().filter(|read| read.root == id) {
-                if producer.applies.applies {
-                    if planned.outputs_change || !planned.has_state {
-                        let stub = Stub::planned(&id, &planned.outputs, &shared.tokens).map_err(|why| {
-                            RootOutcome::Failed { why: format!("the outputs of `{id}` could not be read: {why}") }
-                        })?;
-                        stubs.insert(read.label.clone(), stub);
-                    }
-                    continue;
-                }
-                let needs =
-                    needs::unmet(&shared.job.emission, emitted, self.root, producer, &read.label, &planned.outputs);
-                if !needs.is_empty() {
-                    return Err(RootOutcome::NeedsUnapplied {
-                        producer: id,
-                        flag: producer.applies.flag.clone(),
-                        value: producer.applies.value.clone(),
-                        at: producer.applies.at.clone(),
-                        needs,
-                    });
-                }
-                if !planned.has_state {
-                    stubs.insert(read.label.clone(), Stub::empty());
-                }
-            }
-        }
-        Ok(stubs)
-    }
-
-    /// The root's own variables, and a token for every build that is due.
-    fn variables(&self) -> BTreeMap<String, String> {
-        let mut variables = self.root.variables.clone();
-        let Content::Instances { instances } = &self.root.content else { return variables };
-        for instance in instances {
-            let BuildRef::Deferred { series, runtime, .. } = &instance.build else { continue };
-            let bakes = &self.shared.job.intent.bakes;
-            if let Some(bake) = bakes.iter().find(|bake| bake.due && bake.series == *series && bake.runtime == *runtime)
-            {
-                let token = self.shared.tokens.for_build(series, runtime, &bake.fingerprint);
-                variables.insert(format!("{}_ami_id", instance.name.label), token.to_string());
-            }
-        }
-        variables
-    }
 }

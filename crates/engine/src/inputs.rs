@@ -139,6 +139,7 @@ pub(crate) fn digest_of(path: &Path) -> io::Result<String> {
 /// What the engine or csis makes beside a root's files: no inputs.
 fn is_output(name: &str) -> bool {
     name == ".terraform"
+        || name == crate::materialise::INITIALISED
         || name.starts_with("tfplan")
         || name.starts_with("terraform.tfstate")
         || name == "errored.tfstate"

@@ -9,24 +9,32 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod cache;
+mod credentials;
 mod engine;
 mod graph;
 pub mod inputs;
 pub mod markers;
 pub mod materialise;
 mod needs;
+mod owner;
 pub mod pending;
 pub mod plan;
 pub mod process;
 pub mod session;
 mod state;
+mod stop;
 mod stub;
 mod trouble;
+mod user;
 mod version;
+mod work;
 
+pub use credentials::{Credentials, Roles};
 pub use engine::{Engine, EngineError, read_json_file, read_plan_file};
 pub use graph::{PlanJob, PlanResult, Progress, RootOutcome, RootResult, Silent, Timing, plan_all};
 pub use needs::Need;
 pub use plan::Redactor;
+pub use stop::{Stop, Stopper};
 pub use trouble::Trouble;
+pub use user::{ChildUser, UserError};
 pub use version::{Version, meets};

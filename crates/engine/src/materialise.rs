@@ -4,10 +4,11 @@
 //! by their owner alone; `tfplan`, `.terraform` and opened secrets exist only there.
 
 use crate::markers::{self, Unopened};
+use crate::owner::Owner;
 use csis_values::emission::{Emission, EmittedRoot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 pub const LOCK: &str = ".terraform.lock.hcl";
@@ -28,6 +29,11 @@ pub enum MaterialiseError {
     Unopened(#[from] Unopened),
 }
 
+/// What an initialised working copy was initialised with. Not in `.terraform`: that is the engine's to write, and csis writes through no link in it.
+pub(crate) const INITIALISED: &str = ".csis-initialised.json";
+/// Longer than any provider lock.
+const LONGEST_LOCK: u64 = 1 << 20;
+
 /// Where a root's working copy stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkingCopy {
@@ -41,23 +47,32 @@ pub struct WorkingCopy {
     pub locked: bool,
 }
 
-/// The working copy's place; nothing is written. `generation` is the generation directory relative to the tree's root, e.g. `generated`.
-pub fn place(tree: &Path, generation: &str, directory: &str) -> Result<WorkingCopy, MaterialiseError> {
-    let inside = |text: &str| -> Result<Vec<String>, MaterialiseError> {
-        let mut parts = Vec::new();
-        for component in Path::new(text).components() {
-            match component {
-                Component::CurDir => {}
-                Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
-                _ => return Err(MaterialiseError::Outside(text.to_owned())),
-            }
-        }
-        if parts.is_empty() { Err(MaterialiseError::Outside(text.to_owned())) } else { Ok(parts) }
-    };
-    let (folder, root) = (inside(generation)?, inside(directory)?);
+/// The folder with the working copies; nothing is written.
+pub fn private(tree: &Path, generation: &str) -> Result<PathBuf, MaterialiseError> {
+    let folder = inside(generation)?;
     let mut private = tree.to_owned();
     private.extend(&folder[..folder.len() - 1]);
     private.push(PRIVATE);
+    Ok(private)
+}
+
+/// The names in a path that stays inside.
+fn inside(text: &str) -> Result<Vec<String>, MaterialiseError> {
+    let mut parts = Vec::new();
+    for component in Path::new(text).components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
+            _ => return Err(MaterialiseError::Outside(text.to_owned())),
+        }
+    }
+    if parts.is_empty() { Err(MaterialiseError::Outside(text.to_owned())) } else { Ok(parts) }
+}
+
+/// The working copy's place; nothing is written. `generation` is the generation directory relative to the tree's root, e.g. `generated`.
+pub fn place(tree: &Path, generation: &str, directory: &str) -> Result<WorkingCopy, MaterialiseError> {
+    let (folder, root) = (inside(generation)?, inside(directory)?);
+    let mut private = private(tree, generation)?;
     private.extend(&root);
     let mut generated = tree.to_owned();
     generated.extend(&folder);
@@ -113,23 +128,50 @@ pub fn materialise(
     Ok(copy)
 }
 
-/// Carries the provider lock that `init` wrote back into the generation directory; says whether that changed anything.
-pub fn carry_lock_back(copy: &WorkingCopy) -> Result<bool, MaterialiseError> {
+/// Carries the provider lock that `init` wrote back into the generation directory, where it is `owner`'s; says whether that changed anything.
+pub(crate) fn carry_lock_back(copy: &WorkingCopy, owner: Option<Owner>) -> Result<bool, MaterialiseError> {
     let from = copy.directory.join(LOCK);
-    let lock = match fs::read(&from) {
-        Ok(lock) => lock,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(source) => return Err(MaterialiseError::Io { path: from, source }),
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| MaterialiseError::Io { path, source }
     };
+    let Some(lock) = read_made(&from).map_err(failed(&from))? else { return Ok(false) };
     let to = copy.generated.join(LOCK);
     no_link(&copy.tree, &to)?;
     if fs::read(&to).is_ok_and(|old| old == lock) {
         return Ok(false);
     }
-    fs::create_dir_all(&copy.generated)
-        .map_err(|source| MaterialiseError::Io { path: copy.generated.clone(), source })?;
-    fs::write(&to, lock).map_err(|source| MaterialiseError::Io { path: to, source })?;
+    let made: Vec<&Path> = to.ancestors().take_while(|path| !path.exists()).collect();
+    fs::create_dir_all(&copy.generated).map_err(failed(&copy.generated))?;
+    fs::write(&to, lock).map_err(failed(&to))?;
+    for path in made {
+        owner.map_or(Ok(()), |owner| owner.take(path)).map_err(failed(path))?;
+    }
     Ok(true)
+}
+
+/// Reads what an engine made. Its providers are hostile: a link there may lead to what only csis can read.
+fn read_made(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(i32::try_from(flags.bits()).map_err(io::Error::other)?);
+    }
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() > LONGEST_LOCK {
+        return Err(io::Error::other("it is no provider lock"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST_LOCK).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// Refuses a path below the tree with a link in it. A tree may come from anybody, and a link in it points anywhere.
@@ -145,6 +187,7 @@ fn no_link(tree: &Path, path: &Path) -> Result<(), MaterialiseError> {
 fn is_made(name: &str) -> bool {
     name == ".terraform"
         || name == LOCK
+        || name == INITIALISED
         || name.starts_with("tfplan")
         || name.starts_with("terraform.tfstate")
         || name.starts_with("errored.tfstate")
@@ -352,10 +395,10 @@ mod tests {
     fn a_lock_travels_back_only_when_it_differs() {
         let tree = tempfile::tempdir().unwrap();
         let copy = place(tree.path(), "generated", "a/b/c").unwrap();
-        assert!(!carry_lock_back(&copy).unwrap());
+        assert!(!carry_lock_back(&copy, None).unwrap());
         fs::create_dir_all(&copy.directory).unwrap();
         fs::write(copy.directory.join(LOCK), "new").unwrap();
-        assert!(carry_lock_back(&copy).unwrap());
-        assert!(!carry_lock_back(&copy).unwrap());
+        assert!(carry_lock_back(&copy, None).unwrap());
+        assert!(!carry_lock_back(&copy, None).unwrap());
     }
 }

@@ -1,18 +1,27 @@
 //! Running the engine's processes: no shell, a given environment, bounded output, an end that can be asked for.
 
+#[cfg(all(test, unix))]
+mod tests;
+
+use crate::stop::Stop;
+use crate::user::ChildUser;
 use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
+use tokio::time::Instant;
 
 /// What is kept of an output: its end.
 const KEPT: usize = 256 * 1024;
 /// A line longer than this is passed over.
 const LINE: usize = 1 << 20;
-/// How long an engine may take to end after it was asked to.
+/// How long an engine may take to end after its step took too long.
 const GRACE: Duration = Duration::from_secs(20);
+/// How long it may take when the run is stopped. A runner that cancels a job ends csis itself 7.5 s after the interrupt.
+const STOP_GRACE: Duration = Duration::from_secs(6);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -20,8 +29,18 @@ pub enum ProcessError {
     Start { program: String, source: std::io::Error },
     #[error("{program} was stopped after {} s", limit.as_secs())]
     Timeout { program: String, limit: Duration },
+    #[error("{program} was interrupted")]
+    Interrupted { program: String },
     #[error("{program}: {source}")]
     Io { program: String, source: std::io::Error },
+}
+
+/// How children run: what they see, as whom, and until when.
+#[derive(Clone, Copy, Debug)]
+pub struct Children<'a> {
+    pub environment: &'a BTreeMap<String, String>,
+    pub user: Option<ChildUser>,
+    pub stop: &'a Stop,
 }
 
 /// One call of an engine.
@@ -30,7 +49,7 @@ pub struct Call<'a> {
     pub program: &'a Path,
     pub arguments: Vec<String>,
     pub directory: &'a Path,
-    pub environment: &'a BTreeMap<String, String>,
+    pub children: Children<'a>,
     pub limit: Duration,
 }
 
@@ -47,36 +66,92 @@ impl Call<'_> {
         self.program.file_name().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
     }
 
+    fn interrupted(&self) -> ProcessError {
+        ProcessError::Interrupted { program: self.name() }
+    }
+
+    fn failed(&self, source: std::io::Error) -> ProcessError {
+        ProcessError::Io { program: self.name(), source }
+    }
+
     fn spawn(&self) -> Result<Running, ProcessError> {
-        let child = Command::new(self.program)
+        if self.children.stop.is_stopped() {
+            return Err(self.interrupted());
+        }
+        let mut command = Command::new(self.program);
+        command
             .args(&self.arguments)
             .current_dir(self.directory)
             .env_clear()
-            .envs(self.environment)
+            .envs(self.children.environment)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|source| ProcessError::Start { program: self.name(), source })?;
-        Ok(Running { child })
+            .stderr(Stdio::piped());
+        #[cfg(unix)]
+        {
+            // A terminal and a runner interrupt a whole group; an engine that hears it twice drops its state.
+            command.process_group(0);
+            if let Some(user) = self.children.user {
+                command.gid(user.gid).uid(user.uid);
+            }
+        }
+        let child = command.spawn().map_err(|source| ProcessError::Start { program: self.name(), source })?;
+        Ok(Running { child: Some(child), is_interrupted: false })
     }
 
-    async fn stop(&self, mut running: Running) -> ProcessError {
-        running.end().await;
-        ProcessError::Timeout { program: self.name(), limit: self.limit }
+    /// Awaits a child and what is read of it. Over the limit, or when the run is stopped, the child is interrupted once; it is heard out until it ends or its
+    /// grace is over.
+    async fn attend<T>(
+        &self,
+        mut running: Running,
+        reading: impl Future<Output = T>,
+    ) -> Result<(T, ExitStatus), ProcessError> {
+        let mut reading = std::pin::pin!(reading);
+        let (mut read, mut status) = (None, None);
+        let (mut asked, mut is_stopping) = (None, false);
+        let mut deadline = Instant::now() + self.limit;
+        loop {
+            tokio::select! {
+                value = &mut reading, if read.is_none() => read = Some(value),
+                ended = running.wait(), if status.is_none() => {
+                    status = Some(ended.map_err(|source| self.failed(source))?);
+                }
+                () = self.children.stop.stopped(), if !is_stopping => {
+                    running.interrupt();
+                    is_stopping = true;
+                    asked = Some(self.interrupted());
+                    deadline = Instant::now() + STOP_GRACE;
+                }
+                () = tokio::time::sleep_until(deadline) => {
+                    if let Some(why) = asked {
+                        running.kill().await;
+                        return Err(why);
+                    }
+                    running.interrupt();
+                    asked = Some(ProcessError::Timeout { program: self.name(), limit: self.limit });
+                    deadline = Instant::now() + GRACE;
+                }
+            }
+            // Whoever still holds the outputs of a child that was asked to end, and did, is not waited for.
+            if status.is_some()
+                && let Some(why) = asked
+            {
+                return Err(why);
+            }
+            match (read, status) {
+                (Some(read), Some(status)) => return Ok((read, status)),
+                unfinished => (read, status) = unfinished,
+            }
+        }
     }
 
     /// Runs to the end. `line` sees every line of stdout.
     pub async fn run(&self, mut line: impl FnMut(&str)) -> Result<Left, ProcessError> {
         let mut running = self.spawn()?;
-        let (stdout, stderr) = (running.child.stdout.take(), running.child.stderr.take());
-        let work = async {
-            let (stdout, stderr, status) =
-                tokio::join!(tail(stdout, &mut line), tail(stderr, |_| {}), running.child.wait());
-            status.map(|status| Left { status, stdout, stderr })
-        };
-        let Ok(done) = tokio::time::timeout(self.limit, work).await else { return Err(self.stop(running).await) };
-        done.map_err(|source| ProcessError::Io { program: self.name(), source })
+        let (stdout, stderr) = running.outputs();
+        let reading = async { tokio::join!(tail(stdout, &mut line), tail(stderr, |_| {})) };
+        let ((stdout, stderr), status) = self.attend(running, reading).await?;
+        Ok(Left { status, stdout, stderr })
     }
 
     /// Hands stdout to a reader that blocks, on a thread of its own, while the process runs.
@@ -85,41 +160,52 @@ impl Call<'_> {
         &self,
         read: impl FnOnce(std::fs::File) -> T + Send + 'static,
     ) -> Result<(T, Left), ProcessError> {
-        let failed = |source| ProcessError::Io { program: self.name(), source };
         let mut running = self.spawn()?;
-        let stderr = running.child.stderr.take();
-        let stdout = running.child.stdout.take().ok_or_else(|| failed(std::io::ErrorKind::BrokenPipe.into()))?;
-        let stdout = std::fs::File::from(stdout.into_owned_fd().map_err(failed)?);
+        let (stdout, stderr) = running.outputs();
+        let stdout = stdout.ok_or_else(|| self.failed(std::io::ErrorKind::BrokenPipe.into()))?;
+        let stdout = std::fs::File::from(stdout.into_owned_fd().map_err(|source| self.failed(source))?);
         let reader = tokio::task::spawn_blocking(move || read(stdout));
-        let work = async {
-            let (value, stderr, status) = tokio::join!(reader, tail(stderr, |_| {}), running.child.wait());
-            let value = value.map_err(std::io::Error::other)?;
-            Ok((value, Left { status: status?, stdout: String::new(), stderr }))
-        };
-        let Ok(done) = tokio::time::timeout(self.limit, work).await else { return Err(self.stop(running).await) };
-        done.map_err(failed)
+        let reading = async { tokio::join!(reader, tail(stderr, |_| {})) };
+        let ((value, stderr), status) = self.attend(running, reading).await?;
+        let value = value.map_err(|error| self.failed(std::io::Error::other(error)))?;
+        Ok((value, Left { status, stdout: String::new(), stderr }))
     }
 }
 
-/// A process that is asked to end when nobody waits for it any more. It is not killed at once: an engine that is killed leaves its providers behind.
+/// A process in a group of its own that is asked to end when nobody waits for it any more. It is not killed at once: an engine that is killed leaves its
+/// providers behind.
 struct Running {
-    child: Child,
+    /// None only while it is dropped.
+    child: Option<Child>,
+    is_interrupted: bool,
 }
 
 impl Running {
-    fn interrupt(&self) {
+    fn outputs(&mut self) -> (Option<tokio::process::ChildStdout>, Option<tokio::process::ChildStderr>) {
+        self.child.as_mut().map_or((None, None), |child| (child.stdout.take(), child.stderr.take()))
+    }
+
+    async fn wait(&mut self) -> std::io::Result<ExitStatus> {
+        match &mut self.child {
+            Some(child) => child.wait().await,
+            None => Err(std::io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Once, whoever asks: the second interrupt makes an engine drop what it holds. Only the engine is asked; its providers are its own to end.
+    fn interrupt(&mut self) {
+        if std::mem::replace(&mut self.is_interrupted, true) {
+            return;
+        }
         #[cfg(unix)]
-        if let Some(pid) =
-            self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
-        {
+        if let Some(pid) = self.child.as_ref().and_then(pid) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
         }
     }
 
-    async fn end(&mut self) {
-        self.interrupt();
-        if tokio::time::timeout(GRACE, self.child.wait()).await.is_err() {
-            let _ = self.child.kill().await;
+    async fn kill(&mut self) {
+        if let Some(child) = &mut self.child {
+            kill(child).await;
         }
     }
 }
@@ -127,7 +213,33 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.interrupt();
+        // Where the run itself was dropped, somebody must still see that the engine ends.
+        if let Some(mut child) = self.child.take()
+            && child.id().is_some()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move {
+                if tokio::time::timeout(STOP_GRACE, child.wait()).await.is_err() {
+                    kill(&mut child).await;
+                }
+            });
+        }
     }
+}
+
+/// None once it has ended and was awaited: its number may be somebody else's then.
+#[cfg(unix)]
+fn pid(child: &Child) -> Option<rustix::process::Pid> {
+    child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
+}
+
+/// Kills a child and what it started in its group.
+async fn kill(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(pid) = pid(child) {
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill().await;
 }
 
 /// Reads to the end, shows each line, keeps the end.
@@ -189,69 +301,4 @@ fn runs(path: &Path) -> bool {
     }
     #[cfg(not(unix))]
     path.is_file()
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    fn environment() -> BTreeMap<String, String> {
-        BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())])
-    }
-
-    fn shell<'a>(script: &str, environment: &'a BTreeMap<String, String>, limit: Duration) -> Call<'a> {
-        Call {
-            program: Path::new("/bin/sh"),
-            arguments: vec!["-c".into(), script.into()],
-            directory: Path::new("/"),
-            environment,
-            limit,
-        }
-    }
-
-    #[tokio::test]
-    async fn lines_are_seen_and_only_the_end_is_kept() {
-        let environment = environment();
-        let mut lines = 0;
-        let call = shell("seq 1 100000; echo bad >&2; exit 3", &environment, Duration::from_secs(20));
-        let left = call.run(|_| lines += 1).await.unwrap();
-        assert_eq!((left.status.code(), lines, left.stderr.as_str()), (Some(3), 100_000, "bad\n"));
-        assert!(left.stdout.len() == KEPT && left.stdout.ends_with("100000\n"));
-    }
-
-    #[tokio::test]
-    async fn a_call_over_its_limit_is_interrupted() {
-        let environment = environment();
-        let folder = tempfile::tempdir().unwrap();
-        let mark = folder.path().join("ended");
-        let script = format!("trap 'echo > {}; exit 1' INT; while :; do sleep 0.05; done", mark.display());
-        let error = shell(&script, &environment, Duration::from_millis(400)).run(|_| {}).await.unwrap_err();
-        assert!(matches!(error, ProcessError::Timeout { .. }) && mark.exists());
-    }
-
-    #[tokio::test]
-    async fn stdout_can_be_read_as_a_stream() {
-        let environment = environment();
-        let call = shell("echo one; sleep 0.1; echo two", &environment, Duration::from_secs(20));
-        let (text, left) = call.pipe(|file| std::io::read_to_string(file).unwrap()).await.unwrap();
-        assert_eq!((text.as_str(), left.status.success()), ("one\ntwo\n", true));
-    }
-
-    #[tokio::test]
-    async fn the_environment_is_the_given_one() {
-        let environment = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
-        let left = shell("/usr/bin/env", &environment, Duration::from_secs(20)).run(|_| {}).await.unwrap();
-        assert!(left.stdout.contains("A=1") && !left.stdout.contains("HOME"), "{}", left.stdout);
-    }
-
-    #[test]
-    fn programs_are_found_by_name_or_path() {
-        let environment = environment();
-        assert!(find("sh", &environment).is_some_and(|path| path.is_absolute()));
-        assert!(find("/bin/sh", &environment).is_some());
-        for none in ["", "no-such-program", "/bin", "/etc/passwd"] {
-            assert_eq!(find(none, &environment), None, "{none}");
-        }
-        assert_eq!(find("sh", &BTreeMap::from([("PATH".to_owned(), ".:bin".to_owned())])), None);
-    }
 }

@@ -161,6 +161,12 @@ const NO_ACCESS: &[&str] = &[
 /// Sorts a failure and makes its text fit to be shown: redacted, short, without the paths of this machine.
 pub fn judge(text: &str, redactor: &Redactor, here: &[&std::path::Path]) -> Trouble {
     let lower = text.to_lowercase();
+    let why = shown(text, redactor, here);
+    if NO_ACCESS.iter().any(|words| lower.contains(words)) { Trouble::NoAccess(why) } else { Trouble::Failed(why) }
+}
+
+/// The text as it may be shown.
+pub fn shown(text: &str, redactor: &Redactor, here: &[&std::path::Path]) -> String {
     let mut why = redactor.text(text);
     for folder in here {
         let folder = folder.to_string_lossy();
@@ -168,8 +174,7 @@ pub fn judge(text: &str, redactor: &Redactor, here: &[&std::path::Path]) -> Trou
             why = why.replace(&format!("{folder}/"), "").replace(folder.as_ref(), ".");
         }
     }
-    let why = crate::plan::cut(&why, LONGEST);
-    if NO_ACCESS.iter().any(|words| lower.contains(words)) { Trouble::NoAccess(why) } else { Trouble::Failed(why) }
+    crate::plan::cut(&why, LONGEST)
 }
 
 #[cfg(test)]

@@ -271,3 +271,24 @@ async fn without_a_usable_session_a_root_is_not_judged() {
         assert!(matches!(&root.outcome, RootOutcome::NotJudged { .. }), "{:?}", root.outcome);
     }
 }
+
+#[tokio::test]
+async fn another_user_plans_with_the_modules_the_profile_and_a_cache_of_the_run() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let Some((mut tree, _)) = bench(LEDGER, &machine()) else { return };
+    if std::fs::metadata("/proc/self").map_or(0, |meta| meta.uid()) != 0
+        || tree.folder.path().metadata().unwrap().uid() != 0
+    {
+        eprintln!("skipped: only root can start children as another user");
+        return;
+    }
+    std::fs::set_permissions(tree.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let cache = tree.folder.path().join("cache");
+    tree.environment.insert("TF_PLUGIN_CACHE_DIR".into(), cache.to_string_lossy().into_owned());
+    let mut job = tree.job();
+    job.user = Some(csis_engine::ChildUser { uid: 54321, gid: 54321 });
+    let result = plan_all(job).await.unwrap();
+    assert_eq!(change(plan(&result, STORAGE), VOLUME).action, Action::Create);
+    assert_eq!(change(plan(&result, FLEET), INSTANCE).action, Action::Create);
+    assert!(!cache.exists(), "what outlives the run is not the user's to write");
+}

@@ -1,14 +1,15 @@
 //! `apply-check`: the flag that let a root be applied when its script was generated, read again when the script runs.
 //!
-//! It needs the raw `config:` mapping only: no template is rendered, nothing is decrypted, no reference is resolved. What cannot be read allows nothing.
+//! It needs `cfg/` as it is written, and nothing is rendered or decrypted. What cannot be read allows nothing.
 
+use crate::outcome::why;
+use crate::reading::from_root;
 use crate::{Exit, Invocation, Outcome};
-use csis_values::diagnostic::Severity;
+use csis_tree::Switches;
 use csis_values::name::safe_name;
-use csis_values::node::Entry;
-use csis_values::{Diagnostic, Diagnostics, Node, Place, Value};
+use csis_values::{Class, Diagnostic, Node, Place, Value};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// What `apply-check` is given; overlays and the runtime to apply come with the invocation.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +29,7 @@ pub struct ApplyCheckArgs {
 const LIFECYCLES: &[&str] = &["identity", "storage", "instances", "release"];
 const HEAD: &str = "cfg/_config.yml";
 
-/// Exit: done when the root may be applied, refused by the gate when not, usage for an unknown lifecycle.
+/// Exit: done when the root may be applied, refused by the gate when not, usage for a lifecycle or a root that there is not.
 pub fn run(invocation: &Invocation, args: &ApplyCheckArgs) -> Outcome {
     if !LIFECYCLES.contains(&args.lifecycle.as_str()) {
         let message = format!("there is no apply flag for `{}`", args.lifecycle);
@@ -36,24 +37,43 @@ pub fn run(invocation: &Invocation, args: &ApplyCheckArgs) -> Outcome {
     }
     match check(invocation, args) {
         Ok(line) => Outcome::new(Exit::Done).stderr(format!("{line}\n")),
-        Err(found) => Outcome::new(Exit::Gate).findings(found),
+        Err(end) => *end,
     }
 }
 
-type Refused<T> = Result<T, Vec<Diagnostic>>;
+type Refused<T> = Result<T, Box<Outcome>>;
+
+fn refused(found: Vec<Diagnostic>) -> Outcome {
+    Outcome::new(Exit::Gate).findings(found)
+}
 
 fn refuse<T>(message: String, help: &str) -> Refused<T> {
-    Err(vec![Diagnostic::error("apply-check", message).help(help)])
+    Err(Box::new(refused(vec![Diagnostic::error("apply-check", message).help(help)])))
+}
+
+/// The builders whose roots a lifecycle's flag may list; none for a flag that lists nothing.
+fn classes(lifecycle: &str) -> &'static [Class] {
+    match lifecycle {
+        "identity" => &[Class::GroupBuilder, Class::UserBuilder],
+        "storage" => &[Class::StorageBuilder],
+        "instances" => &[Class::InstanceBuilder],
+        _ => &[],
+    }
 }
 
 fn check(invocation: &Invocation, args: &ApplyCheckArgs) -> Refused<String> {
     let root = config_root(args)?;
     let flag = format!("apply_{}", args.lifecycle);
-    let names: Vec<String> = args.root.iter().chain(&args.root_alias).map(|name| safe_name(name)).collect();
     let what =
         args.root.as_ref().map_or_else(|| format!("the {} roots", args.lifecycle), |root| format!("root {root}"));
     // The files are read even where the run's own option decides, so that a broken tree applies nothing.
-    let found = read_flag(&root, &flag, &invocation.overlays, &args.directory)?;
+    let overlays: Vec<String> =
+        invocation.overlays.iter().map(|overlay| from_root(&root, &args.directory, overlay)).collect();
+    let switches = csis_tree::switches(&csis_tree::Folder::new(&root), &overlays).map_err(|found| {
+        let line = format!("not applying {what}: the configuration is refused\n");
+        Box::new(Outcome::new(Exit::Gate).stderr(line).findings(found))
+    })?;
+    let names = names(&switches, args)?;
     if let Some(runtime) = &invocation.apply_runtime
         && matches!(args.lifecycle.as_str(), "storage" | "instances")
     {
@@ -63,7 +83,7 @@ fn check(invocation: &Invocation, args: &ApplyCheckArgs) -> Refused<String> {
         let message = format!("not applying {what}: this run applies only what is on {runtime} (--apply-runtime)");
         return refuse(message, "leave the option out, or name the runtime of this root");
     }
-    let (value, at) = match &found {
+    let (value, at) = match switches.get(&flag) {
         Some(entry) => (Some(&entry.value), Some(&entry.at)),
         None => (None, None),
     };
@@ -71,7 +91,26 @@ fn check(invocation: &Invocation, args: &ApplyCheckArgs) -> Refused<String> {
         let place = at.map(|at| format!(" ({at})")).unwrap_or_default();
         return Ok(format!("{flag}{place} lets {what} be applied"));
     }
-    Err(vec![not_applied(&flag, value, at, &what)])
+    Err(Box::new(refused(vec![not_applied(&flag, value, at, &what)])))
+}
+
+/// What the flag may list the root by: the names given, and those that the tree knows of it.
+fn names(switches: &Switches, args: &ApplyCheckArgs) -> Refused<BTreeSet<String>> {
+    let mut names: BTreeSet<String> = args.root.iter().chain(&args.root_alias).map(|name| safe_name(name)).collect();
+    let classes = classes(&args.lifecycle);
+    let Some(name) = args.root.as_ref().filter(|_| !classes.is_empty()) else { return Ok(names) };
+    let Some(root) = switches.root(classes, name) else {
+        let there = || switches.roots(classes).map(|root| root.written.as_str());
+        let message = format!("not applying: the lifecycle {} has no root `{name}`", args.lifecycle);
+        let help = match (csis_tree::nearest(name, there()), there().next()) {
+            (Some(near), _) => format!("write `--root {near}`"),
+            (None, Some(_)) => format!("name one of: {}", there().collect::<Vec<_>>().join(", ")),
+            (None, None) => format!("declare one under `{}:`", classes[0].key()),
+        };
+        return Err(Box::new(Outcome::usage(Diagnostic::error("unknown-root", message).help(help))));
+    };
+    names.extend(root.all.iter().cloned());
+    Ok(names)
 }
 
 fn not_applied(flag: &str, value: Option<&Node>, at: Option<&Place>, what: &str) -> Diagnostic {
@@ -97,7 +136,7 @@ fn not_applied(flag: &str, value: Option<&Node>, at: Option<&Place>, what: &str)
 }
 
 /// Only `true`, and a name of the root, allow. A list without a root in question allows when it names anything.
-fn allows(flag: Option<&Node>, has_root: bool, names: &[String]) -> bool {
+fn allows(flag: Option<&Node>, has_root: bool, names: &BTreeSet<String>) -> bool {
     let is_named = |node: &Node| node.text().is_some_and(|text| names.contains(&safe_name(text)));
     match flag.map(|node| &node.value) {
         Some(Value::Bool(on)) => *on,
@@ -120,87 +159,11 @@ fn config_root(args: &ApplyCheckArgs) -> Refused<PathBuf> {
     let from = if args.directory.as_os_str().is_empty() { Path::new(".") } else { &args.directory };
     let from = match std::path::absolute(from) {
         Ok(from) => from,
-        Err(error) => return refuse(format!("not applying: the present folder cannot be told ({error})"), help),
+        Err(error) => return refuse(format!("not applying: the present folder cannot be told: {}", why(&error)), help),
     };
     match from.ancestors().find(|folder| folder.join(HEAD).is_file()) {
         Some(root) => Ok(root.to_owned()),
         None => refuse(format!("not applying: no folder from here upwards has {HEAD}"), help),
-    }
-}
-
-/// The flag as the tree's files and then its overlays write it.
-fn read_flag(root: &Path, flag: &str, overlays: &[String], directory: &Path) -> Refused<Option<Entry>> {
-    let mut found: Option<Entry> = None;
-    for name in configuration_files(root)? {
-        let shown = format!("cfg/{name}");
-        let Some(entry) = entry_of(&root.join(&shown), &shown, flag)? else { continue };
-        if let Some(first) = &found {
-            return Err(vec![
-                Diagnostic::error("apply-check", format!("not applying: {flag} is set in two files"))
-                    .at(&entry.at)
-                    .also(&first.at, "it is set here too")
-                    .help("set it in one file"),
-            ]);
-        }
-        found = Some(entry);
-    }
-    for overlay in overlays {
-        let inside = root.join(overlay);
-        let path = if inside.is_file() { inside } else { directory.join(overlay) };
-        if let Some(entry) = entry_of(&path, overlay, flag)? {
-            found = Some(entry);
-        }
-    }
-    Ok(found)
-}
-
-fn configuration_files(root: &Path) -> Refused<Vec<String>> {
-    let cannot = |error: std::io::Error| {
-        vec![
-            Diagnostic::error("apply-check", format!("not applying: cfg/ cannot be read ({error})"))
-                .help("make the folder readable"),
-        ]
-    };
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(root.join("cfg")).map_err(cannot)? {
-        let name = entry.map_err(cannot)?.file_name().to_string_lossy().into_owned();
-        let ending = Path::new(&name).extension().map(std::ffi::OsStr::to_ascii_lowercase);
-        if ending.is_some_and(|ending| ending == "yml" || ending == "yaml") {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// The flag in the `config:` mapping of one file.
-fn entry_of(path: &Path, shown: &str, flag: &str) -> Refused<Option<Entry>> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        vec![
-            Diagnostic::error("apply-check", format!("not applying: {shown} cannot be read ({error})"))
-                .help("put the file back, or leave it out of the command"),
-        ]
-    })?;
-    let name: Arc<str> = Arc::from(shown);
-    let mut problems = Diagnostics::default();
-    let document = csis_tree::yaml::parse(&name, &bytes, &mut problems);
-    let errors: Vec<Diagnostic> = problems.0.into_iter().filter(|d| d.severity == Severity::Error).collect();
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let config = document.as_ref().and_then(|document| document.get("config"));
-    match config {
-        None => Ok(None),
-        Some(config) if config.is_null() => Ok(None),
-        Some(config) if config.map().is_some() => Ok(config.entry(flag).cloned()),
-        Some(config) => Err(vec![
-            Diagnostic::error(
-                "apply-check",
-                format!("not applying: `config:` is {}, not a mapping", config.describe()),
-            )
-            .at(&config.at)
-            .help("write `config:` as a mapping of keys"),
-        ]),
     }
 }
 
@@ -224,12 +187,18 @@ mod tests {
             tools: BTreeMap::new(),
             environment: BTreeMap::new(),
             now: jiff::Timestamp::UNIX_EPOCH,
+            template_variables: None,
+            unplanned: None,
+            children: crate::invocation::Children::default(),
         }
     }
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
-        for (path, text) in files {
+        let builders = "runtime_builders: [{name: aws-west, aliases: [west], is_default: true}, {name: aws-east}]\n\
+            storage_builders: [{name: volumes, aliases: [disks]}, {name: far, runtime: aws-east}]\n\
+            user_builders: [{name: volumes}]\n";
+        for (path, text) in files.iter().chain(&[("cfg/builders.yml", builders)]) {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
             std::fs::write(path, text).expect("written");
@@ -254,7 +223,7 @@ mod tests {
 
     #[test]
     fn only_true_and_a_name_of_the_root_allow() {
-        for flag in ["true", "[volumes]", "[other, aws-west]", "volumes", "aws-west", "yes"] {
+        for flag in ["true", "[volumes]", "[other, aws-west]", "volumes", "aws-west", "yes", "[west]", "DISKS"] {
             assert_eq!(check(flag).exit, Exit::Done, "{flag}");
         }
         for flag in [
@@ -281,6 +250,29 @@ mod tests {
             assert!(outcome.findings[0].message.contains("apply_storage"), "{flag}");
             assert_eq!(outcome.findings[0].at.as_ref().map(|at| at.line), Some(3), "{flag}");
         }
+    }
+
+    #[test]
+    fn a_root_is_known_by_its_names_and_one_that_is_not_there_names_those_that_are() {
+        let folder = tree(&[("cfg/_config.yml", "config: {apply_storage: [aws-west], apply_release: true}\n")]);
+        let ask = |lifecycle: &str, root: &str| {
+            let root = Some(root.to_owned());
+            let asked = ApplyCheckArgs { lifecycle: lifecycle.into(), root, root_alias: vec![], ..args(folder.path()) };
+            run(&invocation(None, &[]), &asked)
+        };
+        for (root, exit) in [("volumes", Exit::Done), ("disks", Exit::Done), ("far", Exit::Gate)] {
+            assert_eq!(ask("storage", root).exit, exit, "{root}");
+        }
+        for (lifecycle, root, word) in [
+            ("storage", "volume", "--root volumes"),
+            ("storage", "nope", "volumes, far"),
+            ("instances", "x", "instance_builders"),
+        ] {
+            let outcome = ask(lifecycle, root);
+            assert_eq!(outcome.exit, Exit::Usage, "{root}");
+            assert!(outcome.findings[0].help.as_ref().is_some_and(|help| help.contains(word)), "{outcome:?}");
+        }
+        assert_eq!(ask("release", "any").exit, Exit::Done);
     }
 
     #[test]

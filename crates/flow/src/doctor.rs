@@ -1,9 +1,13 @@
 //! `csis doctor`: what is missing to run here, each with its remedy. `validate` judges the tree; this judges the machine.
 
+mod read_role;
+mod trust;
+
 use crate::Invocation;
 use crate::git::{GitError, Repository};
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::{Exit, Outcome, why};
 use crate::reading::{Reading, RecordsFrom};
+use csis_engine::EngineError;
 use csis_engine::Version;
 use csis_engine::session::Session;
 use csis_kinds::registry;
@@ -24,12 +28,14 @@ pub async fn run(invocation: &Invocation) -> Outcome {
     let mut fine = |what: &str, how: &str| {
         let _ = writeln!(said, "{what:<22} {how}");
     };
-    if reading.findings.is_refused() {
+    let refused = reading.findings.is_refused();
+    if refused {
         findings.push(Diagnostic::error("tree", "the tree is refused").help("run `csis validate`"));
     } else {
         fine("tree", &format!("{} loads", reading.tree.id.value));
     }
-    match Repository::find(&reading.root) {
+    let repository = Repository::find(&reading.root);
+    match &repository {
         Ok(_) => fine("git", "the tree is in a repository"),
         Err(error @ GitError::NoGit) => findings.push(
             Diagnostic::warning("git", error.to_string())
@@ -40,8 +46,11 @@ pub async fn run(invocation: &Invocation) -> Outcome {
                 .help("run `git init`; without it `preview` shows the tree alone"),
         ),
     }
-    let session = Session::open(&invocation.environment, &profiles(&reading.tree), &std::env::temp_dir());
+    // Offline nothing is asked of a cloud, so nothing is missing for it.
+    let profiles = if invocation.offline { BTreeSet::new() } else { profiles(&reading.tree) };
+    let session = Session::open(&invocation.environment, &profiles, &std::env::temp_dir());
     match &session {
+        Ok(_) if invocation.offline => {}
         Ok(session) if session.missing().is_empty() => fine("session", "every profile that the tree names can be had"),
         Ok(session) => findings.extend(session.missing().iter().map(|profile| {
             Diagnostic::error(
@@ -52,13 +61,15 @@ pub async fn run(invocation: &Invocation) -> Outcome {
                 "sign in, or add [profile {profile}] to your AWS configuration; without it roots are not judged"
             ))
         })),
-        Err(error) => findings
-            .push(Diagnostic::error("session", format!("a private AWS configuration cannot be written: {error}"))),
+        Err(error) => findings.push(
+            Diagnostic::error("session", format!("a private AWS configuration cannot be written: {}", why(error)))
+                .help("give the right to write in the folder for temporary files, or name another in TMPDIR"),
+        ),
     }
+    let (intent, _) =
+        csis_resolve::intent(&reading.tree, &reading.records, reading.snapshot.as_ref(), &reading.request);
     if let Ok(session) = &session {
-        let (intent, _) =
-            csis_resolve::intent(&reading.tree, &reading.records, reading.snapshot.as_ref(), &reading.request);
-        let engines: Vec<EngineRef> = intent.roots.into_iter().map(|root| root.engine).collect();
+        let engines: Vec<EngineRef> = intent.roots.iter().map(|root| root.engine.clone()).collect();
         for executable in &reading.tree.executables {
             let engine = engines.iter().find(|e| safe_name(&e.name) == executable.name.safe);
             judge(invocation, &reading.tree, executable, engine, session, &mut findings, &mut fine).await;
@@ -76,8 +87,20 @@ pub async fn run(invocation: &Invocation) -> Outcome {
     if missing.is_empty() && older.is_empty() {
         fine("modules", "they are of this release");
     }
-    let broken = findings.iter().any(|f| f.severity == csis_values::Severity::Error);
-    Outcome::new(if broken { Exit::Failed } else { Exit::Done }).stdout(said).findings(findings)
+    if !refused {
+        let policies = read_role::text(&reading.tree, &intent);
+        if !policies.is_empty() {
+            said.push_str(&policies);
+            said.push_str(&trust::text(&reading.tree, &invocation.environment, repository.as_ref().ok()));
+        }
+    }
+    let lacking = findings.iter().any(|f| f.severity == csis_values::Severity::Error);
+    let exit = match (refused, lacking) {
+        (true, _) => Exit::Failed,
+        (false, true) => Exit::Usage,
+        (false, false) => Exit::Done,
+    };
+    Outcome::new(exit).stdout(said).findings(findings)
 }
 
 /// The cloud profiles that runtimes and backends name.
@@ -93,6 +116,12 @@ fn floors(tree: &Tree) -> impl Iterator<Item = (String, Version)> {
         let floor = registry::state(backend)?.engine_floor(backend)?;
         Some((format!("the state backend `{}`", backend.name), Version::parse(floor)?))
     })
+}
+
+/// The other of the two engines, where it is on PATH: csis runs either.
+fn other_engine(wanted: &EngineRef, session: &Session) -> Option<(&'static str, std::path::PathBuf)> {
+    let other = ["terraform", "tofu"].into_iter().find(|name| *name != wanted.binary)?;
+    Some((other, csis_engine::process::find(other, session.environment())?))
 }
 
 /// An engine is asked for its version. Other tools are only looked for: nothing that this build does runs them.
@@ -136,7 +165,18 @@ async fn judge(
             );
         }
         Err(error) => {
-            findings.push(Diagnostic::error("executable", error.to_string()).at(&executable.at).help(error.help()));
+            let other = match &error {
+                EngineError::Missing { .. } => other_engine(wanted, session),
+                _ => None,
+            };
+            let help = other.map_or_else(
+                || error.help(),
+                |(binary, path)| {
+                    let path = path.display();
+                    format!("install `{}`, or take {path} with `--tool {}={binary}`", wanted.binary, wanted.kind)
+                },
+            );
+            findings.push(Diagnostic::error("executable", error.to_string()).at(&executable.at).help(help));
         }
     }
 }

@@ -3,6 +3,7 @@
 mod plan_file;
 mod receipts;
 
+use crate::outcome::why;
 use crate::{Exit, Invocation, Outcome};
 use csis_engine::Redactor;
 use csis_engine::plan::Reading;
@@ -47,6 +48,7 @@ pub fn run(invocation: &Invocation, args: &GatePlanArgs) -> Outcome {
 
 fn judge(invocation: &Invocation, args: &GatePlanArgs) -> Result<Outcome, Box<Diagnostic>> {
     let redactor = Redactor::new([]);
+    asked_properly(args)?;
     let required = args.require_unmounted.iter().map(|pair| receipts::pair(pair)).collect::<Result<Vec<_>, _>>()?;
     let filed: Vec<Filed> = required
         .iter()
@@ -81,6 +83,27 @@ fn judge(invocation: &Invocation, args: &GatePlanArgs) -> Result<Outcome, Box<Di
     Ok(said(&plan, &verdict, &exact, told))
 }
 
+/// What can only be a slip of whoever calls: nothing may be judged as if it had been meant.
+fn asked_properly(args: &GatePlanArgs) -> Result<(), Box<Diagnostic>> {
+    let usage = |message: String, help: &str| Err(Box::new(Diagnostic::error("usage", message).help(help)));
+    if let (Some(planfile), Some(json)) = (&args.planfile, &args.plan_json) {
+        let (planfile, json) = (plain(&planfile.to_string_lossy()), plain(&json.to_string_lossy()));
+        let message = format!("gate-plan judges one plan, and was given two: --planfile {planfile}, and {json}");
+        return usage(message, "name one of them");
+    }
+    for (option, texts) in [
+        ("--allow-destroy", &args.allow_destroy),
+        ("--allow-replace", &args.allow_replace),
+        ("--allow-forget", &args.allow_forget),
+    ] {
+        // An empty address would lie above every other.
+        if texts.iter().any(|text| text.trim().is_empty()) {
+            return usage(format!("{option} was given no address"), "name an address, or leave the option out");
+        }
+    }
+    Ok(())
+}
+
 fn plan(
     args: &GatePlanArgs,
     environment: &BTreeMap<String, String>,
@@ -100,7 +123,7 @@ fn plan(
         .and_then(|file| if file.metadata()?.is_dir() { Err(io::Error::other("it is a folder")) } else { Ok(file) });
     let file = file.map_err(|error| {
         Box::new(
-            Diagnostic::error("plan-unreadable", format!("the plan {source} cannot be opened: {error}"))
+            Diagnostic::error("plan-unreadable", format!("the plan {source} cannot be opened: {}", why(&error)))
                 .help("name the file that holds what `show -json` printed"),
         )
     })?;
@@ -126,10 +149,7 @@ fn from_arguments(args: &GatePlanArgs) -> Vec<Sanction> {
         (&args.allow_forget, Allowed::Forget, "--allow-forget"),
     ];
     let each = lists.into_iter().flat_map(|(list, action, option)| list.iter().map(move |text| (text, action, option)));
-    // An empty address would lie above every other.
-    each.filter(|(text, ..)| !text.trim().is_empty())
-        .map(|(text, action, option)| allowance(text, action, option))
-        .collect()
+    each.map(|(text, action, option)| allowance(text, action, option)).collect()
 }
 
 /// The lines of the sanction files. A file that is not there allows nothing, and neither does one that cannot be read.
@@ -141,11 +161,15 @@ fn from_files(args: &GatePlanArgs, told: &mut Vec<Diagnostic>) -> Vec<Sanction> 
                 let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
                 sanctions.extend(lines.map(|line| allowance(line, Allowed::DestroyOrReplace, "--allow-destroy-from")));
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Scripts name the file whether or not there was anything to sanction.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => told.push(Diagnostic::note(
+                "sanctions-missing",
+                format!("{} allows nothing: it does not exist", plain(&path.to_string_lossy())),
+            )),
             Err(error) => told.push(
                 Diagnostic::warning(
                     "sanctions-unreadable",
-                    format!("{} allows nothing: it cannot be read ({error})", plain(&path.to_string_lossy())),
+                    format!("{} allows nothing: it cannot be read ({})", plain(&path.to_string_lossy()), why(&error)),
                 )
                 .help("make it a readable text file with one address a line"),
             ),

@@ -1,7 +1,7 @@
 //! `csis generate`: the emission, written.
 
 use crate::Invocation;
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::{Exit, Outcome, why};
 use crate::reading::{Reading, RecordsFrom};
 use crate::write::{Written, write};
 use csis_values::emission::Emission;
@@ -21,10 +21,16 @@ pub fn run(invocation: &Invocation, lifecycles: &[String]) -> Outcome {
         Ok(made) => made,
         Err(end) => return end,
     };
+    let asked = &reading.request.lifecycles;
+    if !asked.is_empty() && !asked.iter().any(|lifecycle| EMITTED.contains(lifecycle)) {
+        let mut findings = reading.findings.0;
+        findings.extend(left_untouched(&reading.request, &reading.tree.generation_directory, &Written::default()));
+        return Outcome::new(Exit::Done).stderr("Nothing was written.\n").findings(findings);
+    }
     match put(&reading, &emission) {
         Ok(written) => {
             let mut findings = reading.findings.0;
-            findings.extend(left_untouched(&reading.request, &written));
+            findings.extend(left_untouched(&reading.request, &reading.tree.generation_directory, &written));
             let said = csis_report::words::generated(
                 &reading.tree.generation_directory,
                 written.added,
@@ -63,13 +69,16 @@ pub fn make(
 pub fn put(reading: &Reading, emission: &Emission) -> Result<Written, Diagnostic> {
     let wanted: Vec<&str> = Lifecycle::ALL.iter().filter(|l| reading.request.wants(**l)).map(|l| l.name()).collect();
     write(&reading.root, &reading.tree.generation_directory, emission, &wanted).map_err(|error| {
-        Diagnostic::error("cannot-write", format!("the emission could not be written, and nothing was: {error}"))
-            .help("clear the way, make room or give the right to write, then run it again")
+        Diagnostic::error(
+            "cannot-write",
+            format!("the emission could not be written, and nothing was: {}", why(&error)),
+        )
+        .help("clear the way, make room or give the right to write, then run it again")
     })
 }
 
-/// Notes for the lifecycles asked for that this build does not emit, and for what of them stands on disk.
-pub fn left_untouched(request: &Request, written: &Written) -> Vec<Diagnostic> {
+/// Notes for the lifecycles asked for that this build does not emit, and for what of them stands on disk; warnings for what went and was not ours.
+pub fn left_untouched(request: &Request, directory: &str, written: &Written) -> Vec<Diagnostic> {
     let mut notes: Vec<Diagnostic> = request
         .lifecycles
         .iter()
@@ -87,5 +96,11 @@ pub fn left_untouched(request: &Request, written: &Written) -> Vec<Diagnostic> {
             .iter()
             .map(|path| Diagnostic::note("untouched", format!("{path} is left as it is: this build does not emit it"))),
     );
+    notes.extend(written.foreign.iter().map(|path| {
+        let message = format!(
+            "`{directory}/{path}` is gone: csis did not write it, and the files of a root are replaced as a whole"
+        );
+        Diagnostic::warning("foreign-file", message).help(format!("keep files of your own outside of `{directory}`"))
+    }));
     notes
 }

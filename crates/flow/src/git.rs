@@ -7,20 +7,31 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// What passes to git from the environment at hand. What a hook, a filter or a helper of some repository has no need of does not: the keys of a run and of clouds.
+const PASSES: &[&str] = &["PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR", "LANG"];
+const PASSES_BY_PREFIX: &[&str] = &["GIT_", "SSL_CERT_"];
+/// In either case of letters.
+const PROXIES: &[&str] = &["http_proxy", "https_proxy", "no_proxy", "all_proxy"];
+
+/// What a git that failed without a word has said.
+const SILENT: &str = "it gave no reason";
+
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     #[error("git is not on PATH")]
     NoGit,
     #[error("{0} is in no git repository")]
     NoRepository(String),
-    #[error("git {command} failed: {said}")]
+    #[error("the two commits have no common ancestor that is here")]
+    NoCommonAncestor,
+    #[error("`git {command}` failed: {said}")]
     Failed { command: String, said: String },
 }
 
 /// A repository and where the configuration root lies in it.
 #[derive(Clone, Debug)]
 pub struct Repository {
-    top: PathBuf,
+    pub(crate) top: PathBuf,
     /// Path of the configuration root below `top`, with `/`; empty at the top.
     pub prefix: String,
 }
@@ -61,13 +72,22 @@ impl Repository {
         self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{reference}^{{commit}}")])
     }
 
+    /// The address of the remote `origin`, as it is written in the configuration.
+    pub fn origin(&self) -> Option<String> {
+        self.text(&["config", "--get", "remote.origin.url"]).ok().filter(|s| !s.is_empty())
+    }
+
     /// The remote's default branch as a reference, when git knows it.
     pub fn default_branch(&self) -> Option<String> {
         self.text(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).ok().filter(|s| !s.is_empty())
     }
 
     pub fn merge_base(&self, a: &str, b: &str) -> Result<String, GitError> {
-        self.text(&["merge-base", "--end-of-options", a, b])
+        self.text(&["merge-base", "--end-of-options", a, b]).map_err(|error| match error {
+            // Without one, git ends with 1 and says nothing.
+            GitError::Failed { said, .. } if said == SILENT => GitError::NoCommonAncestor,
+            other => other,
+        })
     }
 
     /// The place of a path that git told.
@@ -94,9 +114,7 @@ impl Repository {
         let mut all = arguments.to_vec();
         all.push("--");
         all.extend(folders.iter().map(String::as_str));
-        let said = run(&self.top, &all, None).unwrap_or_default();
-        let paths = said.split(|b| *b == 0).filter(|path| !path.is_empty());
-        paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+        paths(&run(&self.top, &all, None).unwrap_or_default())
     }
 
     /// A file below a folder that git holds, by its path in the repository.
@@ -121,6 +139,32 @@ impl Repository {
         changed.sort();
         changed.dedup();
         changed
+    }
+
+    /// The files below the folders that differ between two commits; paths in the repository, sorted.
+    pub fn changed_between(&self, from: &str, to: &str, folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
+        let folders: Vec<String> = folders.iter().filter_map(|folder| self.literal(folder)).collect();
+        if folders.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut arguments = vec!["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        arguments.extend(["--ignore-submodules=none", from, to, "--"]);
+        arguments.extend(folders.iter().map(String::as_str));
+        Ok(paths(&run(&self.top, &arguments, None)?))
+    }
+
+    /// The files below the folders that are not committed as they are, without those that git is told to ignore; paths in the repository.
+    pub fn uncommitted(&self, folders: &[PathBuf]) -> Vec<String> {
+        let mut found = self.listed(&["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD"], folders);
+        found.extend(self.listed(&["ls-files", "-z", "--others", "--exclude-standard"], folders));
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// A file's bytes at a commit, by its path in the repository; none when it is not there.
+    pub fn file_at(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
+        run(&self.top, &["cat-file", "blob", &format!("{commit}:{path}")], None).ok()
     }
 
     /// Every file below the configuration root at a commit, by path relative to the root. Links and submodules are left out; files of the given top folders too.
@@ -160,6 +204,12 @@ impl Repository {
     }
 }
 
+/// Paths as git tells them with `-z`.
+fn paths(said: &[u8]) -> Vec<String> {
+    let paths = said.split(|b| *b == 0).filter(|path| !path.is_empty());
+    paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+}
+
 /// One answer of `cat-file --batch`: a header line that ends with the size, the bytes, a newline.
 fn next_object(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|b| *b == b'\n')?;
@@ -169,13 +219,30 @@ fn next_object(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((content, bytes.get(end + 2 + size..)?))
 }
 
-fn run(directory: &Path, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
-    let mut child = Command::new("git")
+fn passes(name: &str) -> bool {
+    PASSES.contains(&name)
+        || PASSES_BY_PREFIX.iter().any(|prefix| name.starts_with(prefix))
+        || PROXIES.iter().any(|proxy| name.eq_ignore_ascii_case(proxy))
+}
+
+/// A git that trusts the folder for this call alone, runs nothing that its configuration watches files with, and sees the allowed part of the environment.
+pub(crate) fn command(directory: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
         .current_dir(directory)
-        .args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
-        .args(arguments)
+        .args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false"])
+        .env_clear()
+        .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(passes)))
         .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("LC_ALL", "C")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C");
+    command
+}
+
+pub(crate) fn run(directory: &Path, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
+    let mut child = command(directory)
+        .args(["-c", "core.quotePath=false"])
+        .args(arguments)
         .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -188,13 +255,41 @@ fn run(directory: &Path, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec
         .map(|(bytes, mut stdin)| std::thread::spawn(move || drop(stdin.write_all(&bytes))));
     let failed =
         |said: String| GitError::Failed { command: arguments.first().copied().unwrap_or_default().to_owned(), said };
-    let output = child.wait_with_output().map_err(|e| failed(e.to_string()))?;
+    let output = child.wait_with_output().map_err(|e| failed(crate::outcome::why(&e)))?;
     if let Some(writer) = writer {
         let _ = writer.join();
     }
     if output.status.success() {
         Ok(output.stdout)
     } else {
-        Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(failed(if said.is_empty() { SILENT.to_owned() } else { said }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passes;
+
+    #[test]
+    fn git_sees_no_key_of_the_run_or_of_a_cloud() {
+        for name in ["PATH", "HOME", "TMPDIR", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "GIT_SSH_COMMAND"]
+        {
+            assert!(passes(name), "{name}");
+        }
+        for name in [
+            "INPUT_GITHUB-TOKEN",
+            "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+            "ACTIONS_RUNTIME_TOKEN",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_CONFIG_FILE",
+            "CSIS_CONFIG_IDENTITY",
+            "TF_VAR_x",
+            "MY_HTTP_PROXY",
+            "path",
+        ] {
+            assert!(!passes(name), "{name}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The command line and the environment as one value, and the request made from it.
 
+use crate::outcome::why;
+use csis_engine::{ChildUser, Credentials, Stop};
 use csis_values::request::{Lifecycle, Request};
 use csis_values::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
@@ -23,12 +25,41 @@ pub struct Invocation {
     pub environment: BTreeMap<String, String>,
     /// The time the process began.
     pub now: jiff::Timestamp,
+    /// The variables that templates may read; none: all of a shell's but credentials.
+    pub template_variables: Option<Vec<String>>,
+    /// Why no root is planned at all, where that is no choice of the caller's.
+    pub unplanned: Option<String>,
+    pub children: Children,
+}
+
+/// What the engine's processes get, and as whom they run.
+#[derive(Clone, Debug)]
+pub struct Children {
+    pub credentials: Credentials,
+    pub user: Option<ChildUser>,
+    pub stop: Stop,
+}
+
+impl Default for Children {
+    fn default() -> Self {
+        Children { credentials: Credentials::Ambient, user: None, stop: Stop::never() }
+    }
 }
 
 /// The variable that names the identity which opens encrypted values: an `AGE-SECRET-KEY-1…`, a file, or a folder of `*.age-identity` files.
 pub const IDENTITY: &str = "CSIS_CONFIG_IDENTITY";
 
 impl Invocation {
+    /// Whether no root is planned, by choice or by construction.
+    pub fn is_unplanned(&self) -> bool {
+        self.offline || self.unplanned.is_some()
+    }
+
+    pub(crate) fn why_unplanned(&self) -> Option<String> {
+        let offline = || "--offline: the state of a root and its objects are not read".to_owned();
+        self.unplanned.clone().or_else(|| self.offline.then(offline))
+    }
+
     /// The request, and a note where templates see less of the environment than the shell has.
     pub fn request(&self, lifecycles: &[String]) -> Result<Request, Diagnostic> {
         let mut wanted = Vec::new();
@@ -59,11 +90,11 @@ impl Invocation {
 
     /// What templates may read as `ENV` in a shell: everything but names that look like credentials.
     fn template_env(&self) -> BTreeMap<String, String> {
-        self.environment
-            .iter()
-            .filter(|(name, _)| !looks_like_a_credential(name))
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect()
+        let may_read = |name: &String| match &self.template_variables {
+            Some(listed) => listed.contains(name),
+            None => !looks_like_a_credential(name),
+        };
+        self.environment.iter().filter(|(name, _)| may_read(name)).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 
     /// Age identities from [`IDENTITY`]; the texts of every identity found.
@@ -75,22 +106,23 @@ impl Invocation {
             return Ok(vec![value.trim().to_owned()]);
         }
         let unreadable = |error: std::io::Error| {
-            Diagnostic::error("identity-unreadable", format!("{IDENTITY} names something that cannot be read: {error}"))
-                .help(
-                    "set it to an AGE-SECRET-KEY-1… text, to an identity file, or to a folder of *.age-identity files",
-                )
+            Diagnostic::error(
+                "identity-unreadable",
+                format!("{IDENTITY} names something that cannot be read: {}", why(&error)),
+            )
+            .help("set it to an AGE-SECRET-KEY-1… text, to an identity file, or to a folder of *.age-identity files")
         };
         let path = PathBuf::from(value);
         if !path.is_dir() {
-            return Ok(vec![fs_err::read_to_string(&path).map_err(unreadable)?]);
+            return Ok(vec![std::fs::read_to_string(&path).map_err(unreadable)?]);
         }
-        let mut files: Vec<PathBuf> = fs_err::read_dir(&path)
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&path)
             .map_err(unreadable)?
             .filter_map(|entry| entry.ok().map(|e| e.path()))
             .filter(|p| p.extension().is_some_and(|e| e == "age-identity"))
             .collect();
         files.sort();
-        files.iter().map(|file| fs_err::read_to_string(file).map_err(unreadable)).collect()
+        files.iter().map(|file| std::fs::read_to_string(file).map_err(unreadable)).collect()
     }
 }
 
@@ -132,7 +164,8 @@ pub fn read_snapshot(
     let Some(path) = &invocation.snapshot else { return Ok(None) };
     let refuse =
         |what: String| Diagnostic::error("snapshot", what).help("name a snapshot file, or leave --snapshot out");
-    let bytes = fs_err::read(path).map_err(|e| refuse(format!("the snapshot cannot be read: {e}")))?;
+    let bytes = std::fs::read(path)
+        .map_err(|e| refuse(format!("the snapshot {} cannot be read: {}", path.display(), why(&e))))?;
     let snapshot: csis_values::snapshot::Snapshot =
         serde_json::from_slice(&bytes).map_err(|e| refuse(format!("{} is not a snapshot: {e}", path.display())))?;
     if snapshot.schema != 1 {

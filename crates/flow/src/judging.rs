@@ -4,13 +4,14 @@ use crate::Invocation;
 use crate::outcome::{Exit, Outcome};
 use crate::reading::Reading;
 use csis_engine::{PlanJob, Progress, RootOutcome, RootResult};
-use csis_gate::{Moment, Question, Settings};
+use csis_gate::{Moment, Question, Settings, StandingMount};
 use csis_kinds::registry;
 use csis_values::emission::Emission;
 use csis_values::intent::{Content, Intent, Root};
 use csis_values::plan::{Action, Change, Counts, Plan};
+use csis_values::records::{Launch, Records};
 use csis_values::report::{DriftLine, FileChange, Outcome as ReportOutcome, Report, RootReport, RootStatus, TreeFacts};
-use csis_values::tree::Tree;
+use csis_values::tree::{Instance, Tree};
 use csis_values::verdict::{Finding, Verdict, Weight};
 use csis_values::{Class, Diagnostic};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,10 +31,19 @@ pub struct Case<'a> {
     /// The tree whose settings judge: the base's, when there is one.
     pub judges: &'a Tree,
     pub facts: TreeFacts,
-    /// What the change does to the emission, and the roots it concerns; none when there is no base, and every root is concerned.
-    pub effect: Option<(Vec<FileChange>, BTreeSet<String>)>,
+    /// None when there is no base, and every root is concerned.
+    pub effect: Option<Effect>,
     /// Provider locks are carried back to the generation directory.
     pub keep_locks: bool,
+}
+
+/// What a change does to the emission.
+pub struct Effect {
+    pub files: Vec<FileChange>,
+    /// The roots it concerns.
+    pub concerned: BTreeSet<String>,
+    /// Modules of machines whose launch script is given other values.
+    pub launched_otherwise: BTreeSet<String>,
 }
 
 /// Plans, gates and assembles. `Err` is the command's end: nothing could be started.
@@ -43,16 +53,14 @@ pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Repor
     report.diagnostics.clone_from(&reading.findings.0);
     report.bakes.clone_from(&intent.bakes);
     report.lineage.clone_from(&intent.lineage);
-    let (files, concerned) = effect.map_or_else(|| (Vec::new(), None), |(files, concerned)| (files, Some(concerned)));
+    let scripts = effect.as_ref().map_or_else(Vec::new, |effect| launch_scripts_changed(effect, reading));
+    let (files, concerned) = effect.map_or_else(|| (Vec::new(), None), |effect| (effect.files, Some(effect.concerned)));
     report.emission = files;
-
-    let scripts = launch_scripts_changed(&report.emission, reading);
+    let mounts = standing_mounts(&reading.tree, &reading.records);
     let intent = Arc::new(intent);
-    let results = if invocation.offline {
-        report
-            .not_judged
-            .push("--offline: the state of a root and its objects are not read, so no root was planned".into());
-        intent.roots.iter().map(offline).collect()
+    let results = if let Some(why) = invocation.why_unplanned() {
+        report.not_judged.push(format!("{why}, so no root was planned"));
+        intent.roots.iter().map(|root| unplanned(root, &why)).collect()
     } else {
         plan(invocation, reading, &intent, emission, keep_locks, progress).await?
     };
@@ -76,6 +84,7 @@ pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Repor
                     moment: Moment::Review,
                     known_ids: Some(&known),
                     launch_scripts_changed: &scripts,
+                    standing_mounts: &mounts,
                     losses_elsewhere: elsewhere,
                     now: Some(&reading.request.now),
                     ..Question::of_root(&plan, root, &settings[index])
@@ -101,7 +110,7 @@ pub async fn report(case: Case<'_>, progress: Arc<dyn Progress>) -> Result<Repor
         report.roots.push(entry);
     }
     report.diagnostics.dedup();
-    report.verdict = outcome(&report);
+    report.verdict = report.worst();
     // The salt must not move with commits, or equal change sets would have unequal digests.
     csis_report::digest::stamp(&mut report, &reading.tree.id.value);
     Ok(report)
@@ -131,6 +140,9 @@ async fn plan(
         parallel: invocation.parallel,
         limit: STEP_LIMIT,
         keep_locks,
+        stop: invocation.children.stop.clone(),
+        user: invocation.children.user,
+        credentials: invocation.children.credentials.clone(),
         progress: Arc::clone(&progress),
     };
     let planned = csis_engine::plan_all(job).await.map_err(|error| {
@@ -198,10 +210,10 @@ impl FailOn {
     }
 }
 
-fn offline(root: &Root) -> RootResult {
+fn unplanned(root: &Root, why: &str) -> RootResult {
     RootResult {
         id: root.id.clone(),
-        outcome: RootOutcome::NotJudged { why: "--offline: its state is not read".into(), producer: None },
+        outcome: RootOutcome::NotJudged { why: why.to_owned(), producer: None },
         timing: csis_engine::Timing::default(),
         engine: String::new(),
         notes: Vec::new(),
@@ -262,17 +274,39 @@ fn known_ids(reading: &Reading) -> Vec<String> {
     machines.chain(reading.records.builds.iter().map(|b| b.build_id.clone())).collect()
 }
 
-/// Launched machines whose launch script the change edits.
-fn launch_scripts_changed(effect: &[FileChange], reading: &Reading) -> Vec<String> {
-    let launched = reading
-        .tree
-        .instances
-        .iter()
-        .filter(|i| reading.records.launches.get(&i.name.safe).is_some_and(|l| l.launched));
-    launched
-        .filter(|i| effect.iter().any(|f| f.path.ends_with(&format!("/user-data-{}.sh.tftpl", i.name.label))))
-        .map(|i| i.name.safe.clone())
+/// The machines of the tree that stand.
+fn launched<'a>(tree: &'a Tree, records: &'a Records) -> impl Iterator<Item = (&'a Instance, &'a Launch)> {
+    let of = |instance: &'a Instance| Some((instance, records.launches.get(&instance.name.safe)?));
+    tree.instances.iter().filter_map(of).filter(|(_, launch)| launch.launched)
+}
+
+/// Launched machines whose launch script the change edits, or gives other values.
+fn launch_scripts_changed(effect: &Effect, reading: &Reading) -> Vec<String> {
+    let is_changed = |label: &str| {
+        let script = format!("/user-data-{label}.sh.tftpl");
+        effect.launched_otherwise.contains(&format!("instance_{label}"))
+            || effect.files.iter().any(|f| f.path.ends_with(&script))
+    };
+    launched(&reading.tree, &reading.records)
+        .filter(|(instance, _)| is_changed(&instance.name.label))
+        .map(|(instance, _)| instance.name.safe.clone())
         .collect()
+}
+
+/// What machines that stand were launched with, and what the tree says they mount.
+fn standing_mounts(tree: &Tree, records: &Records) -> Vec<StandingMount> {
+    let mut mounts = Vec::new();
+    for (instance, launch) in launched(tree, records) {
+        let recorded = launch.mounts.iter().map(|mount| (&mount.storage, mount.group.clone()));
+        let declared = instance.mounts.iter().map(|mount| (&mount.storage.value, None));
+        let unrecorded = declared.filter(|(name, _)| launch.mounts.iter().all(|m| m.storage != **name));
+        mounts.extend(recorded.chain(unrecorded).map(|(storage, group)| StandingMount {
+            storage: storage.clone(),
+            machine: instance.name.safe.clone(),
+            group,
+        }));
+    }
+    mounts
 }
 
 fn entry(root: &Root, concerned: bool) -> RootReport {
@@ -293,7 +327,14 @@ fn entry(root: &Root, concerned: bool) -> RootReport {
         actions: root.actions.clone(),
         outputs_changed: Vec::new(),
         names: names(root),
+        ephemeral: ephemeral(root),
     }
+}
+
+/// The machines of a root that stand for one run only.
+fn ephemeral(root: &Root) -> Vec<String> {
+    let Content::Instances { instances } = &root.content else { return Vec::new() };
+    instances.iter().filter(|i| i.ephemeral).map(|i| i.name.written.clone()).collect()
 }
 
 /// The written names of what a root holds, and of what it held: a sanction names what is gone.
@@ -360,18 +401,4 @@ fn need(need: &csis_engine::Need) -> String {
     let what =
         need.storage.as_ref().map_or_else(|| format!("output `{}`", need.output), |name| format!("storage `{name}`"));
     format!("{who} needs {what}")
-}
-
-fn outcome(report: &Report) -> ReportOutcome {
-    let mut worst = ReportOutcome::Pass;
-    for root in &report.roots {
-        let refused = root.findings.iter().any(|f| f.weight == Weight::Refuse);
-        worst = worst.max(match root.status {
-            _ if refused => ReportOutcome::Refused,
-            RootStatus::Failed => ReportOutcome::Failed,
-            RootStatus::NotJudged => ReportOutcome::NotJudged,
-            RootStatus::Planned | RootStatus::Unchanged => ReportOutcome::Pass,
-        });
-    }
-    worst
 }

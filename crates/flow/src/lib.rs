@@ -3,6 +3,7 @@
 //! This room alone makes the [`csis_values::request::Request`]; it may touch files, processes and, through the other rooms, the network. It prints nothing: a
 //! command returns an [`outcome::Outcome`], and the binary writes it.
 
+pub mod action;
 pub mod apply_check;
 pub mod doctor;
 pub mod gate_plan;

@@ -2,9 +2,10 @@
 
 use crate::Invocation;
 use crate::generate;
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::{Exit, Outcome, why};
 use crate::reach;
 use crate::reading::{Reading, RecordsFrom};
+use csis_engine::materialise::MaterialiseError;
 use csis_values::Diagnostic;
 use std::path::Path;
 
@@ -46,7 +47,13 @@ pub fn run(invocation: &Invocation, source: &Path) -> Outcome {
     ) {
         Ok(copy) => Outcome::new(Exit::Done).stdout(format!("{}\n", copy.directory.display())),
         Err(error) => {
-            let finding = Diagnostic::error("cannot-materialize", error.to_string())
+            let told = match &error {
+                MaterialiseError::Io { path, source } => {
+                    format!("the private copy could not be written at {}: {}", path.display(), why(source))
+                }
+                other => other.to_string(),
+            };
+            let finding = Diagnostic::error("cannot-materialize", told)
                 .help("see that the tree's folder can be written, then run it again");
             Outcome::new(Exit::Failed).findings(vec![finding])
         }

@@ -1,11 +1,12 @@
 //! The Terraform modules that csis carries: written by `csis init-config`, compared by `validate`, never touched by `generate`.
 
 use crate::Invocation;
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::{Exit, Outcome, why};
 use csis_tree::Identities;
+use csis_values::request::Request;
 use csis_values::tree::Tree;
 use csis_values::{Diagnostic, Diagnostics};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 macro_rules! carried {
     ($($path:literal),+ $(,)?) => { &[$(($path, include_str!(concat!("../../../tfmodules/", $path)))),+] };
@@ -44,6 +45,21 @@ pub fn folder(root: &Path, tree: &Tree) -> Option<PathBuf> {
     let remote =
         base.contains("://") || ["git@", "git::", "github.com/", "s3::", "gcs::"].iter().any(|p| base.starts_with(p));
     (!remote).then(|| root.join(base))
+}
+
+/// A path as a reader would write it: without `.` and, where a name stands before it, `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut shown = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(shown.components().next_back(), Some(Component::Normal(_))) => {
+                shown.pop();
+            }
+            part => shown.push(part),
+        }
+    }
+    shown
 }
 
 /// Whether these files below a module folder are, byte for byte, the ones that csis carries.
@@ -98,6 +114,14 @@ pub fn run(invocation: &Invocation, destination: &Path, force: bool) -> Outcome 
         (Err(finding), _) => return Outcome::usage(finding),
         (_, Err(end)) => return end,
     };
+    let request = Request {
+        overlays: request
+            .overlays
+            .iter()
+            .map(|overlay| crate::reading::from_root(&root, Path::new(""), overlay))
+            .collect(),
+        ..request
+    };
     let identities = match invocation.identities() {
         Ok(identities) => identities,
         Err(finding) => return Outcome::usage(finding),
@@ -106,7 +130,7 @@ pub fn run(invocation: &Invocation, destination: &Path, force: bool) -> Outcome 
         Ok(loaded) => loaded,
         Err(error) => return Outcome::usage(error.into_diagnostic()),
     };
-    let Some(tree) = loaded.tree else { return crate::reading::refused(loaded.diagnostics) };
+    let Some(tree) = loaded.tree.filter(|_| loaded.whole) else { return crate::reading::refused(loaded.diagnostics) };
     let Some(folder) = folder(&root, &tree) else {
         return Outcome::new(Exit::Done).stderr(format!(
             "Nothing to write: the tree takes its modules from {}.\n",
@@ -127,15 +151,21 @@ fn write(folder: &Path, force: bool) -> Outcome {
             Ok(theirs) if theirs == *text => continue,
             // A copy of this release that differs was edited by hand.
             Ok(_) if !force && current.contains(path) => {
-                edited.push(target.display().to_string());
+                edited.push(plain(&target).display().to_string());
                 continue;
             }
             _ => {}
         }
-        let put = target.parent().map_or(Ok(()), fs_err::create_dir_all).and_then(|()| fs_err::write(&target, text));
+        let put = target.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&target, text));
         if let Err(error) = put {
             return Outcome {
-                findings: vec![Diagnostic::error("cannot-write", format!("a module could not be written: {error}"))],
+                findings: vec![
+                    Diagnostic::error(
+                        "cannot-write",
+                        format!("the module file {} could not be written: {}", plain(&target).display(), why(&error)),
+                    )
+                    .help("clear the way or give the right to write, then run it again"),
+                ],
                 ..Outcome::new(Exit::Failed)
             };
         }
@@ -150,7 +180,11 @@ fn write(folder: &Path, force: bool) -> Outcome {
         .collect();
     let exit = if findings.is_empty() { Exit::Done } else { Exit::Failed };
     Outcome::new(exit)
-        .stderr(format!("{written} module files written below {}.\n", folder.display()))
+        .stderr(format!(
+            "{written} module {} written below {}.\n",
+            if written == 1 { "file" } else { "files" },
+            plain(folder).display()
+        ))
         .findings(findings)
 }
 

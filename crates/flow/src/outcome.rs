@@ -3,6 +3,29 @@
 use csis_values::diagnostic::Diagnostic;
 use csis_values::report::Report;
 
+/// Why a file or a folder could not be used, in words that a sentence ends with.
+pub fn why(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    let words = match error.kind() {
+        ErrorKind::NotFound => "it does not exist",
+        ErrorKind::PermissionDenied => "permission denied",
+        ErrorKind::IsADirectory => "it is a folder",
+        ErrorKind::NotADirectory => "a part of the path is no folder",
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "there is no room left",
+        ErrorKind::InvalidData => "it is no text",
+        // An error that another room made says it in its own words.
+        ErrorKind::Other => return error.to_string(),
+        kind => return kind.to_string(),
+    };
+    // An error that tells which file it met puts the path between backticks.
+    let met = error.get_ref().map(ToString::to_string);
+    match met.as_deref().and_then(|text| text.split('`').nth(1)) {
+        Some(path) => format!("`{path}`: {words}"),
+        None => words.to_owned(),
+    }
+}
+
 /// The exit codes scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {

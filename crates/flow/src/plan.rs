@@ -3,7 +3,7 @@
 use crate::Invocation;
 use crate::generate;
 use crate::judging::{self, Case, FailOn};
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::{Exit, Outcome, why};
 use crate::reach;
 use crate::reading::{Reading, RecordsFrom, repository};
 use csis_engine::Progress;
@@ -11,6 +11,9 @@ use csis_values::Diagnostic;
 use csis_values::report::TreeFacts;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
+
+/// The report as data, beside the roots.
+const KEPT: &str = "plan.json";
 
 pub async fn run(
     invocation: &Invocation,
@@ -36,7 +39,7 @@ async fn attempt(
     let (intent, emission) = generate::emit(&mut reading)?;
     let written =
         generate::put(&reading, &emission).map_err(|failure| Outcome::new(Exit::Failed).findings(vec![failure]))?;
-    reading.findings.0.extend(generate::left_untouched(&reading.request, &written));
+    reading.findings.0.extend(generate::left_untouched(&reading.request, &reading.tree.generation_directory, &written));
     let facts = facts(&reading);
     let case = Case {
         invocation,
@@ -49,17 +52,20 @@ async fn attempt(
         keep_locks: true,
     };
     let report = judging::report(case, progress).await?;
-    let path = reading.root.join(&reading.tree.generation_directory).join("plan.json");
+    let path = reading.root.join(&reading.tree.generation_directory).join(KEPT);
     let mut findings = Vec::new();
-    let kept = fs_err::File::create(path).and_then(|file| {
+    let kept = std::fs::File::create(path).and_then(|file| {
         let mut file = BufWriter::new(file);
         csis_report::json::write(&report, &mut file)?;
         file.flush()
     });
     if let Err(error) = kept {
-        findings.push(Diagnostic::warning("cannot-write", format!("the report could not be kept: {error}")));
+        findings.push(
+            Diagnostic::warning("cannot-write", format!("the report could not be kept in {KEPT}: {}", why(&error)))
+                .help("clear the way or give the right to write; the report itself is whole"),
+        );
     }
-    let exit = judging::exit(&report, invocation.offline, fail_on);
+    let exit = judging::exit(&report, invocation.is_unplanned(), fail_on);
     Ok(Outcome { exit, findings, report: Some(Box::new(report)), ..Outcome::new(exit) })
 }
 

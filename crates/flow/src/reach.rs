@@ -9,8 +9,19 @@ use csis_values::Diagnostic;
 use csis_values::tree::Tree;
 use std::path::{Path, PathBuf};
 
-/// Files that people may add to beside the records.
-const NOT_RECORDS: &[&str] = &["aliases.txt", ".keep"];
+/// The list of machine names beside the records, which people add to.
+const ALIASES: &str = "aliases.txt";
+
+/// What a change is compared with.
+pub struct Against<'a> {
+    pub repository: &'a Repository,
+    /// The commit the change began at.
+    pub base: &'a str,
+    /// Where the branch it goes to stands now.
+    pub tip: &'a str,
+    /// That branch as people name it.
+    pub name: &'a str,
+}
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -20,12 +31,16 @@ pub struct Reach {
     pub every_root: bool,
 }
 
-/// What the working tree changes since a commit.
-pub fn of(repository: &Repository, commit: &str, root: &Path, tree: &Tree) -> Reach {
+/// What the working tree changes since the base.
+pub fn of(against: &Against<'_>, root: &Path, tree: &Tree) -> Reach {
     let mut reach = Reach::default();
-    modules_changed(repository, commit, root, tree, &mut reach);
-    locks_changed(repository, commit, root, tree, &mut reach);
-    records_edited(repository, commit, root, &mut reach);
+    modules_changed(against.repository, against.base, root, tree, &mut reach);
+    locks_changed(against, root, tree, &mut reach);
+    let written =
+        Written { records: root.join(csis_records::FOLDER), generated: root.join(&tree.generation_directory) };
+    let names = [tree.generation_directory.as_str(), csis_records::FOLDER];
+    written.committed(against, names, &mut reach);
+    written.uncommitted(against.repository, names, &mut reach);
     reach
 }
 
@@ -73,10 +88,15 @@ fn real_folders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn locks_changed(repository: &Repository, commit: &str, root: &Path, tree: &Tree, reach: &mut Reach) {
-    let generated = root.join(&tree.generation_directory);
-    let mut changed = repository.edited_since(commit, &[generated]);
-    changed.retain(|path| Path::new(path).file_name().is_some_and(|name| name == LOCK));
+fn locks_changed(against: &Against<'_>, root: &Path, tree: &Tree, reach: &mut Reach) {
+    let repository = against.repository;
+    let generated = [root.join(&tree.generation_directory)];
+    let mut changed = repository.edited_since(against.base, &generated);
+    // One that the change brings fixes a root's providers as well; one that a run left here and nobody committed is no part of the change.
+    changed.extend(repository.changed_between(against.base, "HEAD", &generated).unwrap_or_default());
+    changed.retain(|path| is_named(path, LOCK));
+    changed.sort();
+    changed.dedup();
     let Some(named) = some(&changed) else { return };
     reach.every_root = true;
     reach.findings.push(
@@ -85,23 +105,118 @@ fn locks_changed(repository: &Repository, commit: &str, root: &Path, tree: &Tree
     );
 }
 
-fn records_edited(repository: &Repository, commit: &str, root: &Path, reach: &mut Reach) {
-    let mut changed = repository.changed_since(commit, &[root.join(csis_records::FOLDER)]);
-    changed.retain(|path| {
-        Path::new(path).file_name().is_none_or(|name| !NOT_RECORDS.iter().any(|allowed| name == *allowed))
-    });
-    let Some(named) = some(&changed) else { return };
-    reach.findings.push(
-        Diagnostic::warning(
-            "records-edited",
-            format!("this change edits records, and what that leads to is not judged: {named}"),
-        )
-        .help(format!(
-            "take it back: `git checkout {} -- {}`; records are written by landings alone, and are read from the base here",
-            commit.get(..8).unwrap_or(commit),
-            csis_records::FOLDER
-        )),
-    );
+/// The folders that landings alone write.
+struct Written {
+    records: PathBuf,
+    generated: PathBuf,
+}
+
+impl Written {
+    fn folders(&self) -> [PathBuf; 2] {
+        [self.generated.clone(), self.records.clone()]
+    }
+
+    /// What the change commits there is refused: a record is what later sanctions are derived from.
+    fn committed(&self, against: &Against<'_>, called: [&str; 2], reach: &mut Reach) {
+        let mut edited = match self.edited(against) {
+            Ok(edited) => edited,
+            Err(error) => {
+                reach.findings.push(
+                    Diagnostic::error(
+                        "records-edited",
+                        format!("git does not tell whether this change edits what landings alone write: {error}"),
+                    )
+                    .help("fetch the whole history, e.g. `git fetch --unshallow`, and run it again"),
+                );
+                return;
+            }
+        };
+        edited.retain(|path| !self.is_free(against, path));
+        let Some(named) = some(&edited) else { return };
+        let below = |folder: &Path| edited.iter().any(|path| against.repository.absolute(path).starts_with(folder));
+        let folders: Vec<&str> =
+            self.folders().iter().zip(called).filter(|(folder, _)| below(folder)).map(|(_, name)| name).collect();
+        reach.findings.push(
+            Diagnostic::error("records-edited", format!("this change edits what landings alone write: {named}")).help(
+                // Without `--no-overlay` files that the change added would stay.
+                format!(
+                    "take it back and commit that: `git checkout --no-overlay {} -- {}`; records are read from the base, and a landing writes both folders",
+                    in_a_shell(against),
+                    folders.join(" ")
+                ),
+            ),
+        );
+    }
+
+    /// The files that differ from where the change began and from where its branch stands: what was brought over from there is no edit.
+    fn edited(&self, against: &Against<'_>) -> Result<Vec<String>, crate::git::GitError> {
+        let folders = self.folders();
+        let mut edited = against.repository.changed_between(against.base, "HEAD", &folders)?;
+        if against.tip != against.base && !edited.is_empty() {
+            let others = against.repository.changed_between(against.tip, "HEAD", &folders)?;
+            edited.retain(|path| others.contains(path));
+        }
+        Ok(edited)
+    }
+
+    /// Provider locks are told by themselves; the aliases may grow, and a folder may be kept.
+    fn is_free(&self, against: &Against<'_>, path: &str) -> bool {
+        let absolute = against.repository.absolute(path);
+        if absolute.starts_with(&self.generated) {
+            return is_named(path, LOCK);
+        }
+        is_named(path, ".keep") || (absolute == self.records.join(ALIASES) && grows(against, path))
+    }
+
+    /// What is not committed takes no part: that is said, for it is easily taken for the change.
+    fn uncommitted(&self, repository: &Repository, [generated, records]: [&str; 2], reach: &mut Reach) {
+        let mut edited = repository.changed_since("HEAD", std::slice::from_ref(&self.records));
+        edited.retain(|path| !is_named(path, ".keep") && repository.absolute(path) != self.records.join(ALIASES));
+        if let Some(named) = some(&edited) {
+            reach.findings.push(
+                Diagnostic::warning("records-edited", format!("edits of records here take no part in this: {named}"))
+                    .help(format!(
+                        "take them back: `git checkout HEAD -- {records}`; records are read from the base, and a change that commits its own is refused"
+                    )),
+            );
+        }
+        let mut output = repository.uncommitted(std::slice::from_ref(&self.generated));
+        output.retain(|path| !is_named(path, LOCK));
+        if !output.is_empty() {
+            reach.findings.push(
+                Diagnostic::note("generated-uncommitted", format!("`{generated}` differs from what is committed"))
+                    .help(format!("leave `{generated}` out of your commits: a landing writes it")),
+            );
+        }
+    }
+}
+
+/// Whether every line of a file stands in the change as it stood before, in the same order.
+fn grows(against: &Against<'_>, path: &str) -> bool {
+    let Some(after) = against.repository.file_at("HEAD", path) else { return false };
+    let before = against.repository.file_at(against.base, path).unwrap_or_default();
+    let mut lines = after.split(|b| *b == b'\n');
+    let mut old: Vec<&[u8]> = before.split(|b| *b == b'\n').collect();
+    // The last line may end in a newline or not.
+    while old.last().is_some_and(|line| line.is_empty()) {
+        old.pop();
+    }
+    old.into_iter().all(|line| lines.any(|kept| kept == line))
+}
+
+/// The branch as it can stand in a command; a name that a shell would read as more is told by its commit.
+fn in_a_shell<'a>(against: &Against<'a>) -> &'a str {
+    let name = against.name.trim_start_matches("refs/remotes/");
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-');
+    if !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain) {
+        name
+    } else {
+        against.tip.get(..8).unwrap_or(against.tip)
+    }
+}
+
+fn is_named(path: &str, name: &str) -> bool {
+    Path::new(path).file_name().is_some_and(|last| last == name)
 }
 
 /// `a, b, c and 4 more`; none when there are none.
@@ -121,35 +236,23 @@ mod tests {
     struct Place {
         folder: tempfile::TempDir,
         commit: String,
+        tip: Option<String>,
     }
 
     impl Place {
         fn new() -> Place {
             let folder = tempfile::tempdir().unwrap();
-            let git = |arguments: &[&str]| {
-                let said = std::process::Command::new("git")
-                    .current_dir(folder.path())
-                    .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false"])
-                    .args(arguments)
-                    .output()
-                    .unwrap();
-                assert!(said.status.success(), "{said:?}");
-                String::from_utf8(said.stdout).unwrap().trim().to_owned()
-            };
-            let put = |path: &str, text: &str| {
-                let path = folder.path().join(path);
-                fs_err::create_dir_all(path.parent().unwrap()).unwrap();
-                fs_err::write(path, text).unwrap();
-            };
-            git(&["init", "--quiet"]);
-            put("tfmodules/aws_instance/main.tf", "old\n");
-            put("meta-state/pins.yaml", "images: {}\n");
-            put("meta-state/aliases.txt", "a\n");
-            put("generated/storage/volumes/storage-generation/.terraform.lock.hcl", "old\n");
-            git(&["add", "--all"]);
-            git(&["commit", "--quiet", "--message", "base"]);
-            let commit = git(&["rev-parse", "HEAD"]);
-            Place { folder, commit }
+            let mut place = Place { folder, commit: String::new(), tip: None };
+            place.git(&["init", "--quiet"]);
+            place
+                .put("tfmodules/aws_instance/main.tf", "old\n")
+                .put("meta-state/pins.yaml", "images: {}\n")
+                .put("meta-state/aliases.txt", "a\nb\n")
+                .put("generated/storage/volumes/storage-generation/main.tf", "old\n")
+                .put("generated/storage/volumes/storage-generation/.terraform.lock.hcl", "old\n")
+                .commit();
+            place.commit = place.git(&["rev-parse", "HEAD"]);
+            place
         }
 
         fn put(&self, path: &str, text: &str) -> &Self {
@@ -159,7 +262,37 @@ mod tests {
             self
         }
 
+        fn git(&self, arguments: &[&str]) -> String {
+            let said = std::process::Command::new("git")
+                .current_dir(self.folder.path())
+                .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false"])
+                .args(arguments)
+                .output()
+                .unwrap();
+            assert!(said.status.success(), "{said:?}");
+            String::from_utf8(said.stdout).unwrap().trim().to_owned()
+        }
+
+        fn commit(&self) -> &Self {
+            self.git(&["add", "--all"]);
+            self.git(&["commit", "--quiet", "--message", "change"]);
+            self
+        }
+
         fn codes(&self) -> (Vec<String>, bool) {
+            let (findings, every_root) = self.found();
+            (findings.iter().map(|f| f.code.to_string()).collect(), every_root)
+        }
+
+        /// The one finding about what landings write.
+        fn edits(&self) -> Option<Diagnostic> {
+            let (mut findings, _) = self.found();
+            findings.retain(|f| f.code == "records-edited");
+            assert!(findings.len() < 2, "{findings:?}");
+            findings.pop()
+        }
+
+        fn found(&self) -> (Vec<Diagnostic>, bool) {
             let root = fs_err::canonicalize(self.folder.path()).unwrap();
             let repository = Repository::find(&root).unwrap();
             let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/harbor");
@@ -167,8 +300,11 @@ mod tests {
             let identities = csis_tree::Identities::new(&[] as &[String]);
             let loaded = csis_tree::load(&csis_tree::Folder::new(&example), &request, &identities).unwrap();
             let tree = loaded.tree.unwrap();
-            let reach = of(&repository, &self.commit, &root, &tree);
-            (reach.findings.iter().map(|f| f.code.to_string()).collect(), reach.every_root)
+            let tip = self.tip.as_ref().unwrap_or(&self.commit);
+            let against =
+                Against { repository: &repository, base: &self.commit, tip, name: "refs/remotes/origin/main" };
+            let reach = of(&against, &root, &tree);
+            (reach.findings, reach.every_root)
         }
     }
 
@@ -176,7 +312,7 @@ mod tests {
     fn what_shows_in_no_emission_is_said() {
         let place = Place::new();
         assert_eq!(place.codes(), (vec![], false), "nothing changed");
-        place.put("meta-state/aliases.txt", "a\nb\n").put("instances/instances.yaml", "instances: []\n");
+        place.put("meta-state/aliases.txt", "a\nb\nc\n").put("instances/instances.yaml", "instances: []\n");
         assert_eq!(place.codes(), (vec![], false), "nothing of csis's own");
         place.put("meta-state/pins.yaml", "images: {a: b}\n");
         assert_eq!(place.codes(), (vec!["records-edited".into()], false));
@@ -187,6 +323,68 @@ mod tests {
             place.codes().0,
             ["modules-changed".to_owned(), "provider-locks-changed".into(), "records-edited".into()]
         );
+    }
+
+    /// A record that a change writes would sanction what the same change destroys.
+    #[test]
+    fn what_a_change_commits_of_a_landings_files_is_refused() {
+        use csis_values::Severity::{Error, Warning};
+        let place = Place::new();
+        place.put("meta-state/pins.yaml", "images: {a: b}\n");
+        assert_eq!(place.edits().unwrap().severity, Warning, "not committed");
+        place.put("meta-state/new.yaml", "x\n").put("generated/storage/volumes/storage-generation/main.tf", "mine\n");
+        place.commit();
+        let found = place.edits().unwrap();
+        assert_eq!(found.severity, Error);
+        for path in ["meta-state/pins.yaml", "meta-state/new.yaml", "storage-generation/main.tf"] {
+            assert!(found.message.contains(path), "{path}: {}", found.message);
+        }
+        let help = found.help.unwrap();
+        let command = "git checkout --no-overlay origin/main -- generated meta-state";
+        assert!(help.contains(command), "{help}");
+        // The remedy is one.
+        let words = command.replace("origin/main", &place.commit);
+        place.git(&words.split(' ').skip(1).collect::<Vec<_>>());
+        place.commit();
+        assert_eq!(place.codes(), (vec![], false));
+    }
+
+    #[test]
+    fn aliases_may_grow_and_locks_are_told_by_themselves() {
+        let place = Place::new();
+        place.put("meta-state/aliases.txt", "a\nnew\nb\nlast").commit();
+        assert_eq!(place.codes().0, Vec::<String>::new(), "lines were added");
+        place.put("generated/storage/shares/storage-generation/.terraform.lock.hcl", "new\n").commit();
+        assert_eq!(place.codes(), (vec!["provider-locks-changed".into()], true), "a lock was added");
+        place.put("meta-state/aliases.txt", "b\na\n").commit();
+        assert!(place.edits().is_some(), "the order changed");
+        place.put("meta-state/aliases.txt", "a\n").commit();
+        assert!(place.edits().is_some(), "a line went");
+        place.put("meta-state/aliases.txt", "a\nb\n").put("meta-state/more/aliases.txt", "x\n").commit();
+        assert!(place.edits().is_some(), "another file of that name");
+    }
+
+    /// What the branch has by now is no edit of the change that takes it over.
+    #[test]
+    fn what_came_from_the_branch_is_no_edit() {
+        let mut place = Place::new();
+        place.put("meta-state/pins.yaml", "images: {landed: b}\n").commit();
+        assert!(place.edits().is_some());
+        place.tip = Some(place.git(&["rev-parse", "HEAD"]));
+        place.put("instances/instances.yaml", "instances: []\n").commit();
+        assert_eq!(place.edits(), None);
+    }
+
+    #[test]
+    fn output_of_a_shell_is_only_noted() {
+        let place = Place::new();
+        place.put("generated/storage/volumes/storage-generation/main.tf", "made here\n");
+        assert_eq!(place.codes().0, ["generated-uncommitted"]);
+        place.put(".gitignore", "generated/more/\n").commit();
+        place.git(&["checkout", "--quiet", &place.commit, "--", "generated"]);
+        place.commit();
+        place.put("generated/more/x.tf", "ignored\n");
+        assert_eq!(place.codes().0, Vec::<String>::new());
     }
 
     #[cfg(unix)]

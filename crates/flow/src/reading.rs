@@ -3,16 +3,17 @@
 use crate::Invocation;
 use crate::git::Repository;
 use crate::invocation::read_snapshot;
-use crate::outcome::{Exit, Outcome};
+use crate::outcome::{Exit, Outcome, why};
+use csis_kinds::registry;
 use csis_resolve::rules;
 use csis_tree::{Identities, LoadError, Secrets};
 use csis_values::records::Records;
 use csis_values::request::Request;
 use csis_values::snapshot::Snapshot;
-use csis_values::tree::Tree;
+use csis_values::tree::{Builder, Tree};
 use csis_values::{Diagnostic, Diagnostics};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
 
 /// A tree and all that is read beside it, judged. What the rules found is in `findings`; when they refuse, nothing further may be made from it.
 pub struct Reading {
@@ -37,8 +38,9 @@ pub enum RecordsFrom<'a> {
 impl Reading {
     /// Reads the tree of an invocation. `Err` is the command's end: a tree that cannot be read at all.
     pub fn of(invocation: &Invocation, lifecycles: &[String], records: &RecordsFrom<'_>) -> Result<Reading, Outcome> {
-        let request = invocation.request(lifecycles).map_err(Outcome::usage)?;
+        let mut request = invocation.request(lifecycles).map_err(Outcome::usage)?;
         let root = root_of(invocation)?;
+        request.overlays = request.overlays.iter().map(|overlay| from_root(&root, Path::new(""), overlay)).collect();
         let mut findings = Diagnostics::default();
         let snapshot = read_snapshot(invocation, &mut findings).map_err(Outcome::usage)?;
         let identities = invocation.identities().map_err(Outcome::usage)?;
@@ -52,9 +54,13 @@ impl Reading {
             RecordsFrom::Files(files) => csis_records::read(&records_among(files), &mut findings),
         };
         let Some(tree) = loaded.tree else { return Err(refused(findings)) };
-        findings.extend(rules::check(&tree, &read, snapshot.as_ref(), &request));
-        findings.extend(crate::modules::check(&root, &tree));
-        unknown_runtimes(invocation, &tree)?;
+        // Of half a tree the rules would say what the other half would not bear out.
+        if loaded.whole {
+            findings.extend(rules::check(&tree, &read, snapshot.as_ref(), &request));
+            findings.extend(crate::modules::check(&root, &tree));
+            unknown_runtimes(invocation, &tree)?;
+            unknown_tools(invocation, &tree)?;
+        }
         findings.sort();
         Ok(Reading {
             root,
@@ -114,12 +120,27 @@ fn records_among(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>>
 
 /// The configuration root of an invocation, absolute.
 pub fn root_of(invocation: &Invocation) -> Result<PathBuf, Outcome> {
-    fs_err::canonicalize(&invocation.root).map_err(|error| {
-        Outcome::usage(
-            Diagnostic::error("no-root", format!("{} cannot be opened: {error}", invocation.root.display()))
-                .help("name the folder that holds cfg/ with --root DIR"),
-        )
-    })
+    let shown = invocation.root.display();
+    let refuse = |message: String| {
+        let help = "name the folder that holds `cfg/` with `--root DIR`";
+        Outcome::usage(Diagnostic::error("no-root", message).help(help))
+    };
+    let root = std::fs::canonicalize(&invocation.root)
+        .map_err(|error| refuse(format!("the configuration root {shown} cannot be opened: {}", why(&error))))?;
+    if root.is_dir() { Ok(root) } else { Err(refuse(format!("the configuration root {shown} is a file"))) }
+}
+
+/// An overlay by its path from the tree's root. What is not there is looked for from the folder of the command, as a shell completes it.
+pub fn from_root(root: &Path, directory: &Path, overlay: &str) -> String {
+    let path = Path::new(overlay);
+    let is_plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if is_plain && root.join(path).is_file() {
+        return overlay.to_owned();
+    }
+    let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let here = std::fs::canonicalize(directory.join(path)).ok();
+    let below = here.as_deref().and_then(|path| path.strip_prefix(&root).ok()).and_then(Path::to_str);
+    below.map_or_else(|| overlay.to_owned(), str::to_owned)
 }
 
 /// The repository a root lies in, when git is there and knows it.
@@ -142,6 +163,34 @@ fn unknown_runtimes(invocation: &Invocation, tree: &Tree) -> Result<(), Outcome>
                 )
                 .help(format!("name one of: {}", known.join(", "))),
             ));
+        }
+    }
+    Ok(())
+}
+
+/// A tool named for nothing would be ignored in silence, and another one run.
+fn unknown_tools(invocation: &Invocation, tree: &Tree) -> Result<(), Outcome> {
+    for (name, path) in &invocation.tools {
+        let refuse = |message: String, help: String| {
+            Err(Outcome::usage(
+                Diagnostic::error("unknown-tool", format!("--tool {name}={path}: {message}")).help(help),
+            ))
+        };
+        let declared = tree.executables.iter().flat_map(|e| [e.name.safe.as_str(), e.kind.as_str()]);
+        let default = |b: &Builder| registry::find(b.class, &b.kind)?.kind().default_executable();
+        let known: BTreeSet<&str> = declared.chain(tree.builders.iter().filter_map(default)).collect();
+        if !known.contains(name.as_str()) {
+            let help = csis_tree::nearest(name, known.iter().copied()).map_or_else(
+                || format!("name one of: {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+                |near| format!("write `--tool {near}={path}`"),
+            );
+            return refuse(format!("the tree has no executable of the name or the type `{name}`"), help);
+        }
+        if path.contains('/') && !Path::new(path).is_file() {
+            return refuse(
+                "there is no such file".to_owned(),
+                format!("write the path of the binary, or a name on PATH, behind `{name}=`"),
+            );
         }
     }
     Ok(())

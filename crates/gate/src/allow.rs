@@ -37,13 +37,20 @@ fn covers(sanction: &Sanction, exactly: bool, change: &Change) -> bool {
 
 /// The sanction that lets this change pass.
 pub fn sanction<'a>(question: &Question<'a>, change: &Change) -> Option<&'a Sanction> {
-    let needed = needed(change)?;
+    letting_pass(question, change).next()
+}
+
+/// Every sanction that lets this change pass; none when it needs nothing.
+pub fn letting_pass<'a>(question: &Question<'a>, change: &Change) -> impl Iterator<Item = &'a Sanction> {
+    let needed = needed(change);
     let exact = question.exact.iter().map(|sanction| (sanction, true));
     let wide = question.sanctions.iter().map(|sanction| (sanction, false));
     exact
         .chain(wide)
-        .find(|(sanction, exactly)| {
-            is_of(question, sanction) && grants(sanction.action, needed) && covers(sanction, *exactly, change)
+        .filter(move |(sanction, exactly)| {
+            needed.is_some_and(|needed| grants(sanction.action, needed))
+                && is_of(question, sanction)
+                && covers(sanction, *exactly, change)
         })
         .map(|(sanction, _)| sanction)
 }

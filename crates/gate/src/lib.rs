@@ -19,7 +19,7 @@ mod testing;
 pub use address::parse as parse_address;
 pub use clock::Instant;
 pub use loss::{Loss, losses, say as say_losses};
-pub use question::{Filed, Moment, Question, Settings};
+pub use question::{Filed, Moment, Question, Settings, StandingMount};
 pub use rule::Rule;
 
 use csis_values::verdict::Verdict;

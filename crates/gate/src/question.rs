@@ -67,6 +67,15 @@ pub struct Filed {
     pub content: Result<Receipt, String>,
 }
 
+/// A storage that a standing machine has mounted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandingMount {
+    pub storage: String,
+    pub machine: String,
+    /// The group it is mounted for; none when not known.
+    pub group: Option<String>,
+}
+
 /// Everything a verdict on one root's plan depends on.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
@@ -88,6 +97,8 @@ pub struct Question<'a> {
     pub known_ids: Option<&'a [String]>,
     /// Names of standing machines whose launch script differs from the one they were launched with.
     pub launch_scripts_changed: &'a [String],
+    /// What standing machines have mounted, of every root.
+    pub standing_mounts: &'a [StandingMount],
     /// Losses of data that the other roots of this landing plan.
     pub losses_elsewhere: u64,
     /// The id of this run; a receipt must carry it.
@@ -114,6 +125,7 @@ impl<'a> Question<'a> {
             met: &[],
             known_ids: None,
             launch_scripts_changed: &[],
+            standing_mounts: &[],
             losses_elsewhere: 0,
             run: None,
             now: None,

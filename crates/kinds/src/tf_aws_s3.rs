@@ -182,7 +182,7 @@ fn check_lifecycle(storage: &Storage, lifecycle: &Fields, found: &mut Diagnostic
             refuse(
                 format!("storage `{name}` has `{key}: {}`, which is no number of days", node.to_json()),
                 key,
-                "Write a whole number above 0.".into(),
+                "write a whole number above 0".into(),
             );
         }
     }
@@ -195,7 +195,7 @@ fn check_lifecycle(storage: &Storage, lifecycle: &Fields, found: &mut Diagnostic
                 node.text().unwrap_or(node.describe())
             ),
             "storage_class",
-            format!("Use one of {}.", CLASSES.join(", ")),
+            format!("use one of {}", CLASSES.join(", ")),
         );
     }
     let (days, class) = (lifecycle.node("transition_days").is_some(), lifecycle.node("storage_class").is_some());
@@ -203,14 +203,14 @@ fn check_lifecycle(storage: &Storage, lifecycle: &Fields, found: &mut Diagnostic
         refuse(
             format!("storage `{name}` has a `storage_class` without `transition_days`"),
             "storage_class",
-            "Say after how many days, in `transition_days`.".into(),
+            "say after how many days, in `transition_days`".into(),
         );
     }
     if days && !class {
         refuse(
             format!("storage `{name}` has `transition_days` without a `storage_class`"),
             "transition_days",
-            format!("Say where to, in `storage_class`: {}.", CLASSES.join(", ")),
+            format!("say where to, in `storage_class`: {}", CLASSES.join(", ")),
         );
     }
     if !days && lifecycle.node("expire_days").is_none() {
@@ -219,7 +219,7 @@ fn check_lifecycle(storage: &Storage, lifecycle: &Fields, found: &mut Diagnostic
                 "storage `{name}` has a `lifecycle` that does nothing: neither `transition_days` nor `expire_days`"
             ),
             "",
-            "Set `transition_days` or `expire_days`, or remove `lifecycle`.".into(),
+            "set `transition_days` or `expire_days`, or remove `lifecycle`".into(),
         );
     }
     check_keys(storage, lifecycle, &["transition_days", "storage_class", "expire_days", "prefix"], found);

@@ -1,7 +1,7 @@
 //! A report put in the order in which a reviewer decides: what to do, what stops, what is lost, what must happen before, then root by root, then the rest.
 
 mod changes;
-mod lead;
+pub(crate) mod lead;
 mod rest;
 mod standing;
 mod stops;

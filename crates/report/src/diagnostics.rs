@@ -13,7 +13,7 @@ const MESSAGE: usize = 2_000;
 /// So many findings of one code are shown; who has more has one cause, or a tool that reads them as JSON.
 const OF_A_KIND: usize = 100;
 
-/// All findings by file, line and column, each once, with a line that counts them. Empty without any. Of one code, the first hundred are shown and the
+/// All findings in the order of [`sorted`], with a line that counts them. Empty without any. Of one code, the first hundred are shown and the
 /// others counted.
 ///
 /// ```text
@@ -45,9 +45,10 @@ pub fn text(found: &[Diagnostic], colour: bool) -> String {
     inert::no_commands(&out)
 }
 
-fn sorted(found: &[Diagnostic]) -> Vec<&Diagnostic> {
+/// In the order that every reader is told them, each once: errors, then warnings, then notes; of each by file, line and column.
+pub fn sorted(found: &[Diagnostic]) -> Vec<&Diagnostic> {
     let mut sorted: Vec<&Diagnostic> = found.iter().collect();
-    sorted.sort_by(|a, b| (&a.at, a.severity, &a.message).cmp(&(&b.at, b.severity, &b.message)));
+    sorted.sort_by(|a, b| (a.severity, &a.at, &a.message).cmp(&(b.severity, &b.at, &b.message)));
     sorted.dedup();
     sorted
 }
@@ -90,13 +91,13 @@ mod tests {
     #[test]
     fn findings_are_sorted_and_counted() {
         let found = [
-            Diagnostic::warning("unread-key", "nothing reads `config.colour`").at(&Place::new("cfg/_config.yml", 9, 3)),
+            Diagnostic::warning("unread-key", "nothing reads `config.colour`").at(&Place::new("cfg/_config.yml", 1, 3)),
             Diagnostic::error("unknown-key", "storage `ledger` has no key `sise`")
                 .at(&Place::new("cfg/_config.yml", 3, 5))
                 .also(&Place::new("cfg/x.yml", 1, 1), "the builder is here")
                 .help("write `size`"),
         ];
-        let expected = "error[unknown-key]: storage `ledger` has no key `sise`\n --> cfg/_config.yml:3:5\n   = cfg/x.yml:1:1: the builder is here\n  help: write `size`\n\nwarning[unread-key]: nothing reads `config.colour`\n --> cfg/_config.yml:9:3\n\n1 error, 1 warning\n";
+        let expected = "error[unknown-key]: storage `ledger` has no key `sise`\n --> cfg/_config.yml:3:5\n   = cfg/x.yml:1:1: the builder is here\n  help: write `size`\n\nwarning[unread-key]: nothing reads `config.colour`\n --> cfg/_config.yml:1:3\n\n1 error, 1 warning\n";
         assert_eq!(text(&found, false), expected);
         assert_eq!(text(&[], false), "");
     }

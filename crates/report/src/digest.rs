@@ -218,6 +218,7 @@ mod tests {
             actions: Vec::new(),
             outputs_changed: Vec::new(),
             names: std::collections::BTreeMap::new(),
+            ephemeral: Vec::new(),
         }
     }
 

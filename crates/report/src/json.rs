@@ -3,6 +3,7 @@
 use crate::canonical;
 use csis_values::Diagnostic;
 use csis_values::report::{Report, RootReport};
+use csis_values::sanction::{Allowed, Sanction};
 use csis_values::verdict::{Finding, Weight};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -105,14 +106,14 @@ fn whole(report: &Report) -> Members<'_, 13> {
         ("lineage", long(&report.lineage, plain)),
         ("not_judged", long(&report.not_judged, plain)),
         ("roots", Box::new(|| Part::Roots(&report.roots))),
-        ("sanctions", long(&report.sanctions, plain)),
+        ("sanctions", Box::new(|| Part::List(Box::new(report.sanctions.iter().flat_map(sanctions))))),
         ("schema", small(|| json!(1))),
         ("tree", small(|| json!(report.tree))),
         ("verdict", small(|| json!(report.verdict))),
     ])
 }
 
-fn root(root: &RootReport) -> Members<'_, 15> {
+fn root(root: &RootReport) -> Members<'_, 16> {
     Members([
         ("actions", long(&root.actions, plain)),
         ("applies", small(|| json!(root.applies))),
@@ -121,6 +122,7 @@ fn root(root: &RootReport) -> Members<'_, 15> {
         ("concerned", small(|| json!(root.concerned))),
         ("counts", small(|| json!(root.counts))),
         ("digest", small(|| json!(root.digest))),
+        ("ephemeral", small(|| json!(root.ephemeral))),
         ("findings", long(&root.findings, finding)),
         ("lifecycle", small(|| json!(root.lifecycle))),
         ("name", small(|| json!(root.name))),
@@ -130,6 +132,17 @@ fn root(root: &RootReport) -> Members<'_, 15> {
         ("status", small(|| json!(root.status))),
         ("why", small(|| json!(root.why))),
     ])
+}
+
+/// A sanction by the actions that the published shape knows: what allows two of them is two.
+fn sanctions(sanction: &Sanction) -> impl Iterator<Item = Value> {
+    let actions: &[Allowed] = match sanction.action {
+        Allowed::DestroyOrReplace => &[Allowed::Destroy, Allowed::Replace],
+        Allowed::Destroy => &[Allowed::Destroy],
+        Allowed::Replace => &[Allowed::Replace],
+        Allowed::Forget => &[Allowed::Forget],
+    };
+    actions.iter().map(|action| plain(&Sanction { action: *action, ..sanction.clone() }))
 }
 
 fn finding(finding: &Finding) -> Value {

@@ -223,6 +223,11 @@ impl Pen {
     }
 }
 
+/// A line as one text, without colours.
+pub(crate) fn plain(line: &Line) -> String {
+    Pen::plain_words(line).into_iter().map(|(text, _)| text).collect()
+}
+
 fn shorten(text: &str, width: usize) -> String {
     if columns_of(text) <= width {
         return text.to_owned();

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub enum Noun {
     Storage,
     Machine,
+    /// A machine that stands for one run only.
+    Ephemeral,
     /// An object outside the modules of storages and machines.
     Object,
 }
@@ -95,10 +97,13 @@ pub fn things_of(root: &RootReport) -> Vec<Thing<'_>> {
         let prefix = match thing.noun {
             Noun::Storage => "storage",
             Noun::Machine => "instance",
-            Noun::Object => continue,
+            Noun::Ephemeral | Noun::Object => continue,
         };
         if let Some(name) = root.names.get(&format!("{prefix}_{}", thing.name)) {
             thing.name = name;
+        }
+        if thing.noun == Noun::Machine && root.ephemeral.iter().any(|name| name == thing.name) {
+            thing.noun = Noun::Ephemeral;
         }
     }
     found

@@ -271,6 +271,12 @@ pub mod standing {
         }
     }
 
+    /// Below the table, whose figures count them as created.
+    pub fn ephemeral(names: &[&str]) -> Line {
+        let verb = if names.len() == 1 { " is" } else { " are" };
+        say![Line::and(super::some(names)), verb, " created for one run, and destroyed again by it."]
+    }
+
     pub fn nothing_to_do(names: &[&str]) -> Line {
         say!["Nothing to do in ", Line::and(super::some(names)), "."]
     }

@@ -298,3 +298,123 @@ fn every_limit_is_kept() {
         }
     }
 }
+
+/// Read as another run's artifact is read: everything a sender can choose, chosen badly.
+fn sent(text: &str, entries: usize) -> String {
+    let mut value = serde_json::to_value(sample("11-hostile.json")).expect("a value");
+    fill(&mut value, text, "");
+    let fields = value.as_object_mut().expect("an object");
+    fields["schema"] = 1.into();
+    fields["verdict"] = "pass".into();
+    fields["digest"] = text.into();
+    for list in ["roots", "diagnostics", "drift", "bakes", "lineage", "sanctions", "emission"] {
+        repeat(fields[list].as_array_mut().expect("a list"), entries);
+    }
+    for root in fields["roots"].as_array_mut().expect("roots") {
+        root["status"] = "unchanged".into();
+        root["digest"] = text.into();
+        for finding in root["findings"].as_array_mut().expect("findings") {
+            finding["weight"] = "confirm".into();
+        }
+        for count in root["counts"].as_object_mut().expect("counts").values_mut() {
+            *count = u64::MAX.into();
+        }
+        for change in root["changes"].as_array_mut().expect("changes") {
+            change["attributes_left_out"] = u64::MAX.into();
+            change["facts"]["size"] = serde_json::json!({"shown": "value", "value": u64::MAX.to_string()});
+            repeat(change["attributes"].as_array_mut().expect("attributes"), 60);
+        }
+    }
+    value.to_string()
+}
+
+fn repeat(list: &mut Vec<serde_json::Value>, entries: usize) {
+    let from = list.clone();
+    while !from.is_empty() && list.len() < entries {
+        list.extend(from.iter().take(entries - list.len()).cloned());
+    }
+}
+
+#[test]
+fn a_report_that_was_sent_is_bounded_and_inert_whatever_is_in_it() {
+    let nasty = NASTY.concat() + "<!-- csis:comment v1 key=0 -->\n/csis apply 0\n\u{1b}]8;;http://evil.example\u{7}";
+    let marker = nasty.repeat(2).replace('\n', "");
+    let (wide, long) = ("💣\n".repeat(500), "x".repeat(1 << 12));
+    for (text, entries) in
+        [(nasty.as_str(), 60), (&marker, 3), (&wide, 3), (&long, 4), ("../../../evil/repo", 3), ("module.storage_a", 3)]
+    {
+        let sent = sent(text, entries);
+        let plain: Report = serde_json::from_str(&sent).expect("what csis writes can be read");
+        let read = csis_report::from_json(&sent).expect("a report");
+        for report in [plain, read] {
+            for limit in [60_000, 2_000] {
+                let links = csis_report::markdown::Links { docs: None, source: Some("https://x.example/o/r".into()) };
+                let comment = markdown(&report, &MarkdownOptions { limit, links, ..MarkdownOptions::default() });
+                assert!(comment.len() <= limit, "{} bytes of {limit}", comment.len());
+                let seen = see(&comment);
+                assert!(seen.html.iter().all(|html| is_ours(html)) && seen.images == 0, "{comment}");
+                let away = |link: &&String| !link.starts_with("https://x.example/o/r/") || link.contains("..");
+                assert_eq!(seen.links.iter().find(away), None);
+                assert!(!comment.contains("<!--") && !comment.contains('\u{1b}'), "{comment}");
+                assert!(seen.text.iter().all(|piece| !notifies(piece)), "{comment}");
+            }
+            assert!(!text_of(&report).contains('\u{1b}'));
+        }
+    }
+}
+
+fn text_of(report: &Report) -> String {
+    text(report, &TextOptions { files: true, ..TextOptions::default() })
+}
+
+#[test]
+fn a_sender_cannot_make_a_change_look_lighter_than_its_entries() {
+    let honest = sample("05-refused-destroy.json");
+    let mut honest_again = honest.clone();
+    digest::stamp(&mut honest_again, &honest.tree.id);
+    let as_sent = serde_json::to_string(&honest_again).expect("JSON");
+    assert_eq!(csis_report::from_json(&as_sent), Ok(honest_again.clone()), "an honest report comes back as it was");
+    let mut lying = honest_again.clone();
+    lying.verdict = csis_values::report::Outcome::Pass;
+    lying.digest = "0".repeat(64);
+    for root in &mut lying.roots {
+        root.counts = Counts::default();
+        root.status = csis_values::report::RootStatus::Unchanged;
+        root.digest.clear();
+    }
+    let read = csis_report::from_json(serde_json::to_vec(&lying).expect("JSON")).expect("a report");
+    assert_eq!(read, honest_again);
+    lying.schema = 2;
+    let why = csis_report::from_json(serde_json::to_string(&lying).expect("JSON")).expect_err("another schema");
+    assert!(why.to_string().contains("schema 2"), "{why}");
+}
+
+#[test]
+fn sizes_that_were_sent_are_added_up_without_end() {
+    let mut report = sample("04-destroy-to-confirm.json");
+    for change in report.roots.iter_mut().flat_map(|root| &mut root.changes) {
+        change.attributes.clear();
+        change.facts.insert("size".into(), Shown::Value(u64::MAX.to_string()));
+    }
+    let again = report.roots.clone();
+    report.roots.extend(again);
+    let first = markdown(&report, &MarkdownOptions::default()).lines().next().map(str::to_owned);
+    assert!(first.as_ref().is_some_and(|line| line.contains("18014398509481984 TiB")), "{first:?}");
+}
+
+#[test]
+fn what_is_too_much_is_not_read() {
+    let report = sample("01-one-tag.json");
+    let long = " ".repeat(9 << 20) + &serde_json::to_string(&report).expect("JSON");
+    assert!(csis_report::from_json(&long).expect_err("long").to_string().contains("bytes"));
+    let mut many = report;
+    many.roots = std::iter::repeat_n(many.roots[0].clone(), 1_001).collect();
+    let why = csis_report::from_json(serde_json::to_string(&many).expect("JSON")).expect_err("many").to_string();
+    assert!(why.contains("1001 roots"), "{why}");
+    for (document, says) in [("", "not a report"), ("[1]", "not a report"), ("{\"schema\":1}", "missing field")] {
+        let why = csis_report::from_json(document).expect_err(document).to_string();
+        assert!(why.contains(says), "{why}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(csis_report::from_json(deep).is_err());
+}

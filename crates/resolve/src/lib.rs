@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** pure. No clock, no file, no network; the time is [`Request::now`].
 
+mod accounts;
 mod bakes;
 mod fingerprint;
 mod machines;
@@ -19,6 +20,7 @@ use csis_values::snapshot::Snapshot;
 use csis_values::tree::Tree;
 use csis_values::{Class, Diagnostics};
 
+pub use accounts::account_changes;
 pub use sanctions::follow_changes;
 
 /// What each root of the tree holds, which bakes are due and why, and which destroys a declared operation sanctions.

@@ -186,17 +186,18 @@ fn key(text: &str) -> String {
 }
 
 /// Narrows what lets followers go to the storages whose declaration differs from `base`'s, and says what differs. Without a base every declared storage
-/// keeps it: followers hold no data, and a plan touches them only when the declaration asks for it.
+/// keeps it, since followers hold no data; its reason then says that nothing was compared, and the gate warns of what only it allows.
 pub fn follow_changes(base: &Tree, head: &Tree, intent: &mut Intent) {
     for root in &mut intent.roots {
         root.sanctions.retain_mut(|s| {
             if s.because.operation != Because::FOLLOWS {
                 return true;
             }
-            let (Some(now), Some(before)) = (head.storage(&s.because.name), base.storage(&s.because.name)) else {
-                return true;
+            let changed = match (head.storage(&s.because.name), base.storage(&s.because.name)) {
+                (Some(now), Some(before)) => differences(before, now, base, head),
+                // It came with this change, or goes with it.
+                _ => vec!["declaration"],
             };
-            let changed = differences(before, now, base, head);
             if !changed.is_empty() {
                 s.because.operation = Because::follows_change_of(&changed);
             }

@@ -7,15 +7,15 @@ mod people;
 pub(crate) use people::give_addresses;
 
 use crate::arena::{EntryKey, Id, Table, kind_of, table_of};
-use crate::names::Names;
+use crate::names::{Names, written};
 use crate::read::Reader;
 use crate::template::Evaluator;
-use crate::words::{list, nearest, quote};
+use crate::words::quote;
 use csis_kinds::registry;
-use csis_values::fields::Fields;
+use csis_values::fields::{Fields, Shape};
 use csis_values::name::safe_name;
 use csis_values::tree::{Builder, Executable, Policy};
-use csis_values::{Class, Diagnostic, Diagnostics, Name, Node, Place, Spanned, Value};
+use csis_values::{Class, Diagnostics, Name, Node, Place, Spanned, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -47,14 +47,33 @@ impl<'a> Assembler<'a> {
         let id = *self.eval.arena.entries.get(&EntryKey { class, position })?;
         let node = self.eval.node(id, &mut self.broken);
         let what = format!("{} {}", class.noun(), quote(&name.written));
-        let (node, table, refused) = self.model(class, &what, node);
+        let (node, table, refused) = Self::model(class, node);
+        let decided = self.decided_by_builder(&node, table);
+        let refused: Vec<(&str, &str)> =
+            refused.into_iter().chain(decided.iter().map(|(key, advice)| (*key, advice.as_str()))).collect();
         let mut reader = Reader { names: &self.eval.names, broken: &self.broken, found: &mut self.found };
         let fields = reader.entry(&what, &node, table, &refused);
         Some(Entry { id, name, what, node, fields })
     }
 
+    /// Keys of an item that its builder knows and the item does not, each with where it is set instead.
+    fn decided_by_builder(&self, node: &Node, table: Table) -> Vec<(&'static str, String)> {
+        if node.map().is_none_or(|entries| entries.iter().all(|e| table.find(&e.key).is_some())) {
+            return Vec::new();
+        }
+        let Some(Shape::Ref(family)) = table.find("type").map(|field| field.shape) else { return Vec::new() };
+        let named = node.get("type").and_then(Node::text).unwrap_or("default");
+        let builder = self.names().find(family, named).ok().and_then(|at| self.entries.get(&family)?.get(at));
+        let Some((builder, (name, _))) = builder.and_then(|node| Some((node, written(node)?))) else {
+            return Vec::new();
+        };
+        let own = table_of(family, kind_of(builder)).own.iter();
+        own.map(|field| (field.name, format!("set it on the {} {}, for all that it makes", family.noun(), quote(name))))
+            .collect()
+    }
+
     /// The table an entry is read by. A builder of an unknown type keeps only what its class shares, and its other keys are not judged.
-    fn model(&mut self, class: Class, what: &str, mut node: Node) -> (Node, Table, Vec<(&'static str, &'static str)>) {
+    fn model(class: Class, mut node: Node) -> (Node, Table, Vec<(&'static str, &'static str)>) {
         let mut refused = registry::refused_keys(class).to_vec();
         if !Class::BUILDERS.contains(&class) {
             return (node, table_of(class, None), refused);
@@ -64,18 +83,6 @@ impl<'a> Assembler<'a> {
         match registry::find(class, &kind) {
             Some(registered) => refused.extend(registered.kind().refused_keys()),
             None => {
-                if let Some(at) = node.get("type").filter(|n| !n.is_null()).map(|n| n.at.clone()) {
-                    let known = registry::names(class);
-                    let message = format!(
-                        "{what}: there is no {} type {} (the types are {})",
-                        class.noun(),
-                        quote(&kind),
-                        list(known.iter().copied())
-                    );
-                    let help = nearest(&kind, known.iter().copied())
-                        .map_or_else(|| "write one of them".to_owned(), |near| format!("write `{near}`"));
-                    self.found.push(Diagnostic::error("unknown-type", message).at(&at).help(help));
-                }
                 if let Value::Map(entries) = &mut node.value {
                     entries.retain(|e| table.find(&e.key).is_some() || refused.iter().any(|(key, _)| *key == e.key));
                 }

@@ -16,6 +16,11 @@ pub(crate) const FOLDERS: &[(&str, &[Class])] = &[
     ("instances", &[Class::Instance]),
 ];
 
+/// The folder that the items of a class stand in.
+pub(crate) fn folder_of(class: Class) -> &'static str {
+    FOLDERS.iter().find(|(_, classes)| classes.contains(&class)).map_or("cfg", |(folder, _)| folder)
+}
+
 #[derive(Default)]
 pub(crate) struct Collections {
     pub items: BTreeMap<Class, Vec<Node>>,
@@ -82,10 +87,11 @@ fn is_free(key: &str) -> bool {
 impl Collections {
     fn take(&mut self, node: Node, classes: &[Class], found: &mut Diagnostics) {
         let at = node.at.clone();
-        let entries = match node.value {
+        let mut entries = match node.value {
             Value::Map(entries) => entries,
             Value::Null => return,
             _ => {
+                self.partial.extend(classes);
                 let message = format!(
                     "{} holds {} where a mapping with the key {} belongs",
                     quote(&at.file),
@@ -103,15 +109,26 @@ impl Collections {
         let any = entries.iter().any(|e| known(&e.key).is_some());
         if !any && !entries.is_empty() && entries.iter().all(|e| !is_free(&e.key)) {
             let keys = list(entries.iter().map(|e| e.key.as_str()));
-            let near = entries.iter().find_map(|e| nearest(&e.key, classes.iter().map(|c| c.key())));
-            let help = near
-                .map_or_else(|| format!("put the entries under {}", wanted(classes)), |near| format!("write `{near}`"));
+            let meant =
+                entries.iter_mut().find_map(|e| nearest(&e.key, classes.iter().map(|c| c.key())).map(|near| (e, near)));
+            let (at, help) = match meant {
+                // Read as what was meant, so that nothing is said to be missing because of it.
+                Some((entry, near)) => {
+                    near.clone_into(&mut entry.key);
+                    (entry.at.clone(), format!("write `{near}`"))
+                }
+                None => {
+                    self.partial.extend(classes);
+                    (entries[0].at.clone(), format!("put the entries under {}", wanted(classes)))
+                }
+            };
             let message = format!(
                 "{} has the top-level key {keys} and not {}, so nothing of it would be read",
                 quote(&at.file),
                 wanted(classes)
             );
-            return found.push(Diagnostic::error("collection-key", message).at(&entries[0].at).help(help));
+            found.push(Diagnostic::error("collection-key", message).at(&at).help(help));
+            entries.retain(|e| known(&e.key).is_some());
         }
         for entry in entries {
             let Some(class) = known(&entry.key) else {

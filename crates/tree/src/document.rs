@@ -1,12 +1,13 @@
 //! `cfg/`: many files, one document.
 
+use crate::collections::folder_of;
 use crate::error::LoadError;
 use crate::files::{FileError, Files};
 use crate::words::{list, nearest, quote};
 use crate::{hygiene, secrets, yaml};
 use csis_values::node::Entry;
 use csis_values::{Class, Diagnostic, Diagnostics, Node, Place, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Top-level keys that are not lists of entries.
@@ -59,11 +60,27 @@ pub(crate) fn unreadable(path: &str, error: &FileError) -> Diagnostic {
 pub(crate) struct Document {
     pub entries: Vec<Entry>,
     pub whole: bool,
+    /// Classes whose entries stand where they are not read.
+    pub partial: BTreeSet<Class>,
+    /// Something stands under a key that says nothing: it may be what seems to be missing.
+    unplaced: bool,
 }
 
 impl Document {
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.value)
+    }
+
+    /// Everything in it was read for what it is.
+    pub fn is_whole(&self) -> bool {
+        self.whole && !(self.unplaced && self.get("config").is_none())
+    }
+
+    /// The classes of which entries may be missing.
+    pub fn lacking(&self) -> BTreeSet<Class> {
+        let listed = std::iter::once(&Class::Executable).chain(Class::BUILDERS).copied();
+        let absent = listed.filter(|class| !self.whole || self.unplaced && self.get(class.key()).is_none());
+        absent.chain(self.partial.iter().copied()).collect()
     }
 
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
@@ -81,7 +98,7 @@ pub(crate) fn read(files: &dyn Files, found: &mut Diagnostics) -> Result<Option<
         let help = "name the folder that holds `cfg` with --root";
         LoadError::NotATree(Box::new(Diagnostic::error("no-tree", message).help(help)))
     })?;
-    let mut document = Document { entries: Vec::new(), whole: true };
+    let mut document = Document { entries: Vec::new(), whole: true, partial: BTreeSet::new(), unplaced: false };
     let mut any = false;
     for (path, error) in listing.problems.iter().filter(|(path, _)| is_yaml(path)) {
         found.push(unreadable(path, error));
@@ -129,6 +146,7 @@ fn merge(document: &mut Document, node: Node, found: &mut Diagnostics) {
             );
         }
         _ => {
+            document.unplaced = true;
             let message =
                 format!("{} holds {} where a mapping of top-level keys belongs", quote(&file), node.describe());
             return found.push(
@@ -138,22 +156,47 @@ fn merge(document: &mut Document, node: Node, found: &mut Diagnostics) {
             );
         }
     };
-    for entry in entries {
+    for mut entry in entries {
+        if !known_keys().any(|key| key == entry.key) && !meant(document, &mut entry, found) {
+            continue;
+        }
         if entry.key == "config" {
             merge_config(document, entry, found);
-        } else if class_of(&entry.key).is_some() || RESERVED_LISTS.contains(&entry.key.as_str()) {
-            merge_list(document, entry, found);
         } else if SETTINGS.contains(&entry.key.as_str()) {
             merge_setting(document, entry, found);
         } else {
-            let message = format!("{} has no meaning at the top of a file of `cfg/`", quote(&entry.key));
-            let help = match nearest(&entry.key, known_keys()) {
-                Some(near) => format!("write `{near}`"),
-                None => format!("the keys are {}", list(known_keys())),
-            };
-            found.push(Diagnostic::error("unknown-key", message).at(&entry.at).help(help));
+            merge_list(document, entry, found);
         }
     }
+}
+
+/// Reports a key that has no meaning. One that is nearly a known key is read as that one, so that nothing is said to be missing because of it.
+fn meant(document: &mut Document, entry: &mut Entry, found: &mut Diagnostics) -> bool {
+    let message = format!("{} has no meaning at the top of a file of `cfg/`", quote(&entry.key));
+    let collection = Class::COLLECTIONS.iter().copied().find(|class| class.key() == entry.key);
+    let near = nearest(&entry.key, known_keys());
+    let help = match (collection, near) {
+        (Some(class), _) => format!("move it to a file of `{}/`", folder_of(class)),
+        (None, Some(near)) => format!("write `{near}`"),
+        (None, None) => format!("the keys are {}", list(known_keys())),
+    };
+    found.push(Diagnostic::error("unknown-key", message).at(&entry.at).help(help));
+    match (collection, near) {
+        (Some(class), _) => {
+            document.partial.insert(class);
+        }
+        // Of a setting that is also written properly, the proper one counts.
+        (None, Some(near)) if near == "config" || !SETTINGS.contains(&near) || document.get(near).is_none() => {
+            near.clone_into(&mut entry.key);
+            return true;
+        }
+        (None, Some(_)) => {}
+        (None, None) => {
+            document.unplaced |=
+                entry.value.list().is_some_and(|items| !items.is_empty()) || entry.value.map().is_some();
+        }
+    }
+    false
 }
 
 fn merge_list(document: &mut Document, entry: Entry, found: &mut Diagnostics) {
@@ -167,6 +210,7 @@ fn merge_list(document: &mut Document, entry: Entry, found: &mut Diagnostics) {
             }
         },
         _ => {
+            document.partial.extend(class_of(&entry.key));
             let message =
                 format!("{} holds {} where a list of entries belongs", quote(&entry.key), entry.value.describe());
             found.push(Diagnostic::error("wrong-type", message).at(&entry.value.at).help("begin each entry with `- `"));

@@ -43,7 +43,7 @@ pub enum FileError {
     TooLarge,
     #[error("its name is not UTF-8 or holds a control character")]
     Name,
-    #[error("it cannot be read: {0}")]
+    #[error("{0}")]
     Unreadable(String),
 }
 
@@ -259,6 +259,13 @@ mod tests {
         assert_eq!(listed(false), Ok(vec!["s/a.yaml".into(), "s/b.yaml".into()]));
         assert_eq!(memory.list("none", true), Err(FileError::Missing));
         assert_eq!(memory.read("../s/a.yaml"), Err(FileError::Outside));
+    }
+
+    #[test]
+    fn that_a_file_cannot_be_read_is_said_once() {
+        let error = told(&std::io::ErrorKind::PermissionDenied.into());
+        let said = crate::document::unreadable("s/a.yaml", &error).message;
+        assert_eq!(said, "`s/a.yaml` cannot be read: permission denied");
     }
 
     #[cfg(unix)]

@@ -31,6 +31,8 @@ mod scalar;
 mod schemas;
 mod secrets;
 mod settings;
+mod switches;
+mod syntax;
 mod template;
 mod things;
 mod words;
@@ -41,6 +43,8 @@ pub use files::{File, FileError, Files, Folder, Listing, Memory};
 pub use models::models;
 pub use schemas::schemas;
 pub use secrets::{IDENTITY_VARIABLE, Identities, Secrets, is_marker};
+pub use switches::{RootNames, Switches, switches};
+pub use words::nearest;
 
 use crate::arena::plant;
 use crate::assemble::Assembler;
@@ -54,14 +58,16 @@ use csis_values::node::Entry;
 use csis_values::request::Request;
 use csis_values::tree::Tree;
 use csis_values::{Class, Diagnostic, Diagnostics, Node, Place, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What was read.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The tree, as far as it could be read; none when a file is missing or unreadable, because rules would then judge half of it.
+    /// The tree, as far as it could be read; none without any document.
     pub tree: Option<Tree>,
+    /// Every declaration was read for what it is. When not, which is told, rules would judge half of the tree.
+    pub whole: bool,
     /// Everything that reading found, sorted by place.
     pub diagnostics: Diagnostics,
     pub secrets: Secrets,
@@ -74,15 +80,15 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
     let mut collections = collections::read(files, &mut found);
     let Some(mut document) = document else {
         found.sort();
-        return Ok(Loaded { tree: None, diagnostics: found, secrets: Secrets::default() });
+        return Ok(Loaded { tree: None, whole: false, diagnostics: found, secrets: Secrets::default() });
     };
     let changes = overlay::apply(files, request, &mut document, &mut collections, &mut found)?;
     let nodes = document.entries.iter_mut().map(|e| &mut e.value).chain(collections.items.values_mut().flatten());
     let mut secrets = secrets::open(nodes, identities, &mut found)?;
 
-    let entries = take_entries(&mut document, &mut collections, &mut found);
-    let names = index(&document, &collections, &entries, &changes, &mut found);
-    let whole = document.whole && collections.partial.is_empty();
+    let mut partial = document.lacking();
+    let entries = take_entries(&mut document, &mut collections, &mut partial, &mut found);
+    let names = index(partial, &collections, &entries, &changes, &mut found);
     let dateformat = document.get("dateformat").and_then(Node::text).unwrap_or(settings::DATEFORMAT);
     let execution = Execution::new(dateformat, &request.now);
     let arena = plant(&document, &entries, &collections, &names);
@@ -94,6 +100,7 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
     let own = own_document(&eval, &mut assembler.broken);
     let executables = assembler.executables();
     let builders = assembler.builders();
+    let kinds_known = builders.iter().all(|b| csis_kinds::registry::find(b.class, &b.kind).is_some());
     let users = assembler.users();
     let groups = assembler.groups();
     let storages = assembler.storages();
@@ -107,7 +114,7 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
         secrets.hide(request.template_env.get(&variable).cloned().unwrap_or_default());
     }
     let mut reader = Reader { names: &eval.names, broken: &broken, found: &mut found };
-    let settings = settings::read(&own, &mut reader, &config_read);
+    let settings = settings::read(&own, document.whole, &mut reader, &config_read);
     let attached = attached::read(files, &mut images, &mut found);
     found.sort();
     let tree = Tree {
@@ -128,53 +135,62 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
         overlays: request.overlays.clone(),
         undeclared: overlay::labels(&changes),
     };
-    Ok(Loaded { tree: whole.then_some(tree), diagnostics: found, secrets })
+    let whole = document.is_whole() && kinds_known && eval.names.partial.is_empty();
+    Ok(Loaded { tree: Some(tree), whole, diagnostics: found, secrets })
 }
 
 /// The entries of every list of `cfg/`, and in place those of the collections: each has a name of its own.
 fn take_entries(
     document: &mut Document,
     collections: &mut Collections,
+    partial: &mut BTreeSet<Class>,
     found: &mut Diagnostics,
 ) -> HashMap<Class, Vec<Node>> {
     let mut entries = HashMap::new();
+    let mut named = |class: Class, items: &mut Vec<Node>| {
+        let named = names::named(class, std::mem::take(items), found);
+        if !named.whole {
+            partial.insert(class);
+        }
+        named.entries
+    };
     for entry in &mut document.entries {
         if let Some(class) = class_of(&entry.key)
             && let Value::List(items) = &mut entry.value.value
         {
-            entries.insert(class, names::named(class, std::mem::take(items), found));
+            entries.insert(class, named(class, items));
         }
     }
     for (class, items) in &mut collections.items {
-        *items = names::named(*class, std::mem::take(items), found);
+        *items = named(*class, items);
+    }
+    for (class, nodes) in &mut entries {
+        names::kinds(*class, nodes, found);
     }
     entries
 }
 
 fn index(
-    document: &Document,
+    partial: BTreeSet<Class>,
     collections: &Collections,
     entries: &HashMap<Class, Vec<Node>>,
     changes: &overlay::Changes,
     found: &mut Diagnostics,
 ) -> Names {
     let mut names = Names::default();
-    names.partial.clone_from(&collections.partial);
+    names.partial = partial;
+    names.partial.extend(&collections.partial);
     names.undeclared.clone_from(&changes.undeclared);
-    let listed: Vec<Class> = std::iter::once(&Class::Executable).chain(Class::BUILDERS).copied().collect();
-    if !document.whole {
-        names.partial.extend(&listed);
-    }
-    for class in listed {
+    for class in std::iter::once(&Class::Executable).chain(Class::BUILDERS).copied() {
         names.add(class, entries.get(&class).map_or(&[], Vec::as_slice), found);
-        if class != Class::Executable && document.whole {
+        if class != Class::Executable && !names.partial.contains(&class) {
             one_default(class, &names, entries, found);
         }
     }
     for class in Class::COLLECTIONS {
         names.add(*class, collections.items.get(class).map_or(&[], Vec::as_slice), found);
     }
-    if document.whole && names.declared(Class::Runtime).next().is_none() {
+    if !names.partial.contains(&Class::Runtime) && names.declared(Class::Runtime).next().is_none() {
         let help = "declare one under `runtime_builders:`";
         found.push(
             Diagnostic::error("no-runtime", "the tree declares no runtime, so nothing can be baked or run")

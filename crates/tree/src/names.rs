@@ -1,7 +1,10 @@
 //! Every entry by its names.
 
+use crate::arena::{kind_of, table_of};
 use crate::words::{list, nearest, quote};
+use csis_kinds::registry;
 use csis_values::name::{is_reserved, safe_name};
+use csis_values::node::Entry;
 use csis_values::{Class, Diagnostic, Diagnostics, Name, Node, Place, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
@@ -16,37 +19,29 @@ pub(crate) fn written(entry: &Node) -> Option<(&str, &Place)> {
     }
 }
 
-/// Keeps the entries of a list that have a name of their own, and reports the others. `key` is the list's key.
-pub(crate) fn named(class: Class, entries: Vec<Node>, found: &mut Diagnostics) -> Vec<Node> {
+/// The entries of a list that have a name of their own.
+pub(crate) struct Named {
+    pub entries: Vec<Node>,
+    /// Every entry can be found by a name.
+    pub whole: bool,
+}
+
+/// Keeps the entries of a list that have a name of their own, and reports the others.
+pub(crate) fn named(class: Class, entries: Vec<Node>, found: &mut Diagnostics) -> Named {
     let mut kept: Vec<Node> = Vec::with_capacity(entries.len());
+    let mut whole = true;
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (number, entry) in entries.into_iter().enumerate() {
-        if entry.map().is_none() {
-            let message =
-                format!("entry {} of `{}` is {} where a mapping belongs", number + 1, class.key(), entry.describe());
-            found.push(
-                Diagnostic::error("wrong-type", message).at(&entry.at).help("write `- name: …` and its fields below"),
-            );
+    let (mut file, mut number) = (None, 0);
+    for mut entry in entries {
+        // Counted within its file, as a person counts.
+        number = if file.as_ref() == Some(&entry.at.file) { number + 1 } else { 1 };
+        file = Some(entry.at.file.clone());
+        if written(&entry).is_none() && !name_meant(class, number, &mut entry, found) {
+            nameless(class, number, &entry, found);
+            whole = false;
             continue;
         }
-        let Some((name, at)) = written(&entry) else {
-            match entry.get("name") {
-                // Told as a reserved word already.
-                Some(node) if node.is_null() => {}
-                Some(node) => {
-                    let message =
-                        format!("the name of entry {} of `{}` is {}", number + 1, class.key(), node.describe());
-                    found.push(
-                        Diagnostic::error("wrong-type", message).at(&node.at).help("write a text; put it in quotes"),
-                    );
-                }
-                None => {
-                    let message = format!("entry {} of `{}` has no `name`", number + 1, class.key());
-                    found.push(Diagnostic::error("missing-field", message).at(&entry.at).help("give it a `name`"));
-                }
-            }
-            continue;
-        };
+        let Some((name, at)) = written(&entry) else { continue };
         check(class, name, at, found);
         let safe = safe_name(name);
         if let Some(&first) = seen.get(&safe) {
@@ -68,7 +63,75 @@ pub(crate) fn named(class: Class, entries: Vec<Node>, found: &mut Diagnostics) -
         seen.insert(safe, kept.len());
         kept.push(entry);
     }
-    kept
+    Named { entries: kept, whole }
+}
+
+fn nameless(class: Class, number: usize, entry: &Node, found: &mut Diagnostics) {
+    let key = class.key();
+    let finding = match (entry.map(), entry.get("name")) {
+        (None, _) => Diagnostic::error(
+            "wrong-type",
+            format!("entry {number} of `{key}` is {} where a mapping belongs", entry.describe()),
+        )
+        .at(&entry.at)
+        .help("write `- name: …` and its fields below"),
+        // Told as a reserved word already.
+        (_, Some(node)) if node.is_null() => return,
+        (_, Some(node)) => {
+            Diagnostic::error("wrong-type", format!("the name of entry {number} of `{key}` is {}", node.describe()))
+                .at(&node.at)
+                .help("write a text; put it in quotes")
+        }
+        (_, None) => Diagnostic::error("missing-field", format!("entry {number} of `{key}` has no `name`"))
+            .at(&entry.at)
+            .help("give it a `name`"),
+    };
+    found.push(finding);
+}
+
+/// Reports a misspelt `name` and takes it for the name, so that nothing is said to be missing because of it.
+fn name_meant(class: Class, number: usize, entry: &mut Node, found: &mut Diagnostics) -> bool {
+    if entry.get("name").is_some() {
+        return false;
+    }
+    let table = table_of(class, kind_of(entry));
+    let Value::Map(fields) = &mut entry.value else { return false };
+    let is_meant = |field: &&mut Entry| {
+        table.find(&field.key).is_none()
+            && nearest(&field.key, ["name"]).is_some()
+            && field.value.text().is_some_and(|text| !is_reserved(text))
+    };
+    let Some(field) = fields.iter_mut().find(is_meant) else { return false };
+    let message = format!("entry {number} of `{}` has {} and no `name`", class.key(), quote(&field.key));
+    found.push(Diagnostic::error("missing-field", message).at(&field.at).help("write `name`"));
+    "name".clone_into(&mut field.key);
+    true
+}
+
+/// Reports the types of builders that there are not. One that is nearly a known type is read as that one, so that nothing else is told because of it.
+pub(crate) fn kinds(class: Class, entries: &mut [Node], found: &mut Diagnostics) {
+    if !Class::BUILDERS.contains(&class) {
+        return;
+    }
+    let known = registry::names(class);
+    for entry in entries {
+        let what = written(entry).map_or_else(String::new, |(name, _)| quote(name));
+        let Value::Map(fields) = &mut entry.value else { continue };
+        let Some(field) = fields.iter_mut().find(|field| field.key == "type") else { continue };
+        let (Value::Text(kind) | Value::Int(_, kind) | Value::Float(_, kind)) = &field.value.value else { continue };
+        if known.contains(&kind.as_str()) {
+            continue;
+        }
+        let noun = class.noun();
+        let types = list(known.iter().copied());
+        let message = format!("{noun} {what}: there is no {noun} type {} (the types are {types})", quote(kind));
+        let near = nearest(kind, known.iter().copied());
+        let help = near.map_or_else(|| "write one of them".to_owned(), |near| format!("write `{near}`"));
+        found.push(Diagnostic::error("unknown-type", message).at(&field.value.at).help(help));
+        if let Some(near) = near {
+            field.value.value = Value::Text(near.to_owned());
+        }
+    }
 }
 
 fn check(class: Class, name: &str, at: &Place, found: &mut Diagnostics) {
@@ -174,10 +237,14 @@ impl Names {
         names.by.get(&safe).copied().ok_or(Lost::Unknown)
     }
 
-    /// The position of the class's only default entry.
+    /// The position of the class's default entry. Where there is not exactly one, which is told once, what was surely meant stands for it.
     pub fn default_of(&self, class: Class) -> Option<usize> {
-        match self.class(class)?.defaults.as_slice() {
-            [one] => Some(*one),
+        let names = self.class(class)?;
+        let told = Class::BUILDERS.contains(&class);
+        match (names.defaults.as_slice(), names.declared.len()) {
+            ([first], _) => Some(*first),
+            ([first, ..], _) if told => Some(*first),
+            ([], 1) if told => Some(0),
             _ => None,
         }
     }
@@ -271,7 +338,8 @@ impl Names {
 fn is_true(node: &Node) -> bool {
     match &node.value {
         Value::Bool(b) => *b,
-        Value::Text(text) => crate::read::bool_word(text) == Some(true),
+        // Another word is told as such; whoever writes it means yes.
+        Value::Text(text) => crate::read::bool_word(text).unwrap_or_else(|| !text.contains("{{")),
         _ => false,
     }
 }

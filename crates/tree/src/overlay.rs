@@ -3,7 +3,7 @@
 use crate::collections::Collections;
 use crate::document::Document;
 use crate::error::LoadError;
-use crate::files::Files;
+use crate::files::{FileError, Files};
 use crate::names::written;
 use crate::words::{list, nearest, quote};
 use crate::{hygiene, secrets, yaml};
@@ -23,6 +23,10 @@ pub(crate) struct Changes {
     pub transient: BTreeSet<(Class, String)>,
     /// Safe names taken away, and by what.
     pub undeclared: BTreeMap<(Class, String), String>,
+}
+
+fn allowed() -> impl Iterator<Item = &'static str> {
+    std::iter::once("config").chain(Class::COLLECTIONS.iter().map(|c| c.key())).chain([BASE_IMAGES])
 }
 
 pub(crate) fn apply(
@@ -55,7 +59,10 @@ impl Overlays<'_> {
     fn file(&mut self, files: &dyn Files, path: &str) -> Result<(), LoadError> {
         let file = files.read(path).map_err(|error| {
             let message = format!("the overlay {} cannot be read: {error}", quote(path));
-            let help = "name a file by its path from the tree's root";
+            let help = match error {
+                FileError::Outside => "put it into the tree, e.g. below `overlays/`",
+                _ => "name a file of the tree by its path from the tree's root, or from the present folder",
+            };
             LoadError::Overlay(Box::new(Diagnostic::error("overlay-missing", message).help(help)))
         })?;
         let Some(mut node) = yaml::parse(&Arc::from(path), &file.bytes, self.found) else { return Ok(()) };
@@ -77,25 +84,27 @@ impl Overlays<'_> {
             }
         };
         for entry in entries {
-            match entry.key.as_str() {
-                "config" => self.config(entry),
-                BASE_IMAGES => {}
-                key => match Class::COLLECTIONS.iter().copied().find(|c| c.key() == key) {
-                    Some(class) => self.collection(class, entry, path),
-                    None => self.unknown_key(&entry),
-                },
+            let meant = allowed().find(|key| *key == entry.key).or_else(|| self.unknown_key(&entry));
+            match meant {
+                Some("config") => self.config(entry),
+                Some(key) => {
+                    if let Some(class) = Class::COLLECTIONS.iter().copied().find(|c| c.key() == key) {
+                        self.collection(class, entry, path);
+                    }
+                }
+                None => {}
             }
         }
         Ok(())
     }
 
-    fn unknown_key(&mut self, entry: &Entry) {
-        let allowed =
-            || std::iter::once("config").chain(Class::COLLECTIONS.iter().map(|c| c.key())).chain([BASE_IMAGES]);
+    /// Reports a key that an overlay cannot have, and gives the one it was surely meant to be.
+    fn unknown_key(&mut self, entry: &Entry) -> Option<&'static str> {
         let message = format!("{} has no meaning in an overlay (allowed: {})", quote(&entry.key), list(allowed()));
-        let help =
-            nearest(&entry.key, allowed()).map_or_else(|| "remove it".to_owned(), |near| format!("write `{near}`"));
+        let near = nearest(&entry.key, allowed());
+        let help = near.map_or_else(|| "remove it".to_owned(), |near| format!("write `{near}`"));
         self.found.push(Diagnostic::error("overlay-key", message).at(&entry.at).help(help));
+        near
     }
 
     fn config(&mut self, entry: Entry) {

@@ -7,6 +7,7 @@ use crate::read::Reader;
 use crate::words::{list, nearest, quote};
 use csis_kinds::public_key;
 use csis_values::fields::{Field, Fields};
+use csis_values::node::Entry;
 use csis_values::tree::{Apply, ApplyFlag, Config};
 use csis_values::{Class, Diagnostic, Diagnostics, Node, Place, Spanned, Value};
 use std::collections::HashSet;
@@ -39,17 +40,22 @@ const OWN_FOLDERS: &[&str] = &[
 
 pub(crate) const DATEFORMAT: &str = "%Y%m%d_%H%M%S";
 
-/// `document` is the whole document, rendered.
-pub(crate) fn read(document: &Node, reader: &mut Reader<'_>, config_read: &HashSet<String>) -> Settings {
+/// `document` is the document without its lists, rendered; `whole` when every file of it was read.
+pub(crate) fn read(document: &Node, whole: bool, reader: &mut Reader<'_>, config_read: &HashSet<String>) -> Settings {
     let config_node =
         document.get("config").cloned().unwrap_or_else(|| Node::new(Value::Map(Vec::new()), document.at.clone()));
     let mut own: Vec<_> = document.map().unwrap_or_default().iter().filter(|e| e.key != "config").cloned().collect();
     own.retain(|e| DOCUMENT.iter().any(|f| f.name == e.key));
+    if !whole && document.get("id").is_none() {
+        // It may well stand in the file that could not be read.
+        let at = document.at.clone();
+        own.push(Entry { key: "id".into(), at: at.clone(), value: Node::new(Value::Text(String::new()), at) });
+    }
     let node = Node::new(Value::Map(own), document.at.clone());
     let fields = reader.entry("the document", &node, Table::new(DOCUMENT), &[]);
     let config = read_config(config_node, reader, config_read);
     let id = fields.spanned("id").unwrap_or_else(|| Spanned::new(String::new(), fields.at.clone()));
-    if id.trim().is_empty() && fields.values.contains_key("id") {
+    if whole && id.trim().is_empty() && fields.values.contains_key("id") {
         reader.found.push(
             Diagnostic::error("missing-field", "the document's `id` is blank")
                 .at(&id.at)

@@ -155,7 +155,8 @@ impl<'a> Builder<'a> {
         let mut parser = Parser::new_from_str(text);
         let mut documents = 0;
         while let Some(event) = parser.next_event() {
-            let (event, span) = event.map_err(|error| self.syntax(text, &error))?;
+            let (event, span) = event
+                .map_err(|error| Box::new(crate::syntax::explain(text, self.place(error.marker()), error.info())))?;
             let at = self.place(&span.start);
             match event {
                 Event::DocumentStart(_) => {
@@ -185,26 +186,6 @@ impl<'a> Builder<'a> {
             }
         }
         Ok(self.root.unwrap_or_else(|| Node::new(Value::Null, Place::head(self.file.clone()))))
-    }
-
-    fn syntax(&self, text: &str, error: &saphyr_parser::ScanError) -> Box<Diagnostic> {
-        let at = self.place(error.marker());
-        let line = text.lines().nth(at.line as usize - 1).unwrap_or_default();
-        let indent: String = line.chars().take_while(|c| c.is_whitespace()).collect();
-        if indent.contains('\t') {
-            return refuse(
-                "yaml-syntax",
-                &at,
-                "a tab indents this line; YAML indents with spaces",
-                "replace the tab by spaces",
-            );
-        }
-        let help = match error.info() {
-            info if info.contains("flow") => "close every `[` and `{`, and separate their elements by commas",
-            info if info.contains("recursion") => "nest less deeply",
-            _ => "check indentation, colons and quotes at and before this line",
-        };
-        refuse("yaml-syntax", &at, format!("this is not YAML: {}", error.info()), help)
     }
 
     fn known_tag(tag: Option<&Tag>, known: &[&str], at: &Place) -> Refused<()> {
@@ -291,10 +272,12 @@ impl<'a> Builder<'a> {
     fn open(&mut self, frame: Frame) -> Refused<()> {
         let (Frame::List { at, .. } | Frame::Map { at, .. }) = &frame;
         let at = at.clone();
-        if let Some(Frame::Map { map, .. }) = self.stack.last()
+        if let Some(Frame::Map { map, at: outer, .. }) = self.stack.last()
             && map.pending.is_none()
         {
-            return Err(complex_key(&at));
+            let is_template =
+                matches!(frame, Frame::Map { .. }) && outer.line == at.line && outer.column + 1 == at.column;
+            return Err(if is_template { unquoted_template(outer) } else { complex_key(&at) });
         }
         if self.stack.len() >= MAX_DEPTH {
             return Err(too_deep(&at));
@@ -381,6 +364,16 @@ fn complex_key(at: &Place) -> Box<Diagnostic> {
         at,
         "a list or a mapping stands as a key",
         "write a text as the key; quote it when it begins with `[`, `{`, `?` or `*`",
+    )
+}
+
+/// `{{` is a mapping whose key is a mapping, to YAML.
+fn unquoted_template(at: &Place) -> Box<Diagnostic> {
+    refuse(
+        "yaml-key",
+        at,
+        "a template stands without quotes, which YAML reads as a mapping",
+        "put the whole value in quotes",
     )
 }
 

@@ -85,9 +85,9 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// By file, line and column; what has no place comes first. Duplicates go.
+    /// Errors, then warnings, then notes; of each by file, line and column, what has no place first. Duplicates go.
     pub fn sort(&mut self) {
-        self.0.sort_by(|a, b| (&a.at, a.severity, &a.message).cmp(&(&b.at, b.severity, &b.message)));
+        self.0.sort_by(|a, b| (a.severity, &a.at, &a.message).cmp(&(b.severity, &b.at, &b.message)));
         self.0.dedup();
     }
 }

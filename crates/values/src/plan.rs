@@ -217,15 +217,16 @@ impl Counts {
         Counts { read: 0, ..*self } == Counts::default()
     }
 
+    /// Figures that were read may be any: the sum stays at the greatest.
     pub fn add(&mut self, other: &Counts) {
-        self.create += other.create;
-        self.update += other.update;
-        self.replace += other.replace;
-        self.destroy += other.destroy;
-        self.forget += other.forget;
-        self.import += other.import;
-        self.moved += other.moved;
-        self.read += other.read;
-        self.unknown += other.unknown;
+        self.create = self.create.saturating_add(other.create);
+        self.update = self.update.saturating_add(other.update);
+        self.replace = self.replace.saturating_add(other.replace);
+        self.destroy = self.destroy.saturating_add(other.destroy);
+        self.forget = self.forget.saturating_add(other.forget);
+        self.import = self.import.saturating_add(other.import);
+        self.moved = self.moved.saturating_add(other.moved);
+        self.read = self.read.saturating_add(other.read);
+        self.unknown = self.unknown.saturating_add(other.unknown);
     }
 }

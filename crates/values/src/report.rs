@@ -1,10 +1,10 @@
 //! The report as data: what the comment, the terminal and `generated/plan.json` are made from.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::intent::{Applies, Bake, LineageEdge};
 use crate::plan::{Change, Counts};
 use crate::sanction::{Obligation, OwnAction, Sanction};
-use crate::verdict::Finding;
+use crate::verdict::{Finding, Weight};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -78,6 +78,9 @@ pub struct RootReport {
     /// The module of a storage or machine → its name as written, e.g. `instance_api_1` → `api-1`.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
+    /// Machines that the run which creates them destroys again, by their names as written.
+    #[serde(default)]
+    pub ephemeral: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +120,13 @@ pub enum FileChangeKind {
 }
 
 impl Report {
+    /// The verdict that the roots and the findings about the tree ask for: the worst of them.
+    pub fn worst(&self) -> Outcome {
+        let errors = self.diagnostics.iter().any(|d| d.severity == Severity::Error);
+        let of_tree = if errors { Outcome::Failed } else { Outcome::Pass };
+        self.roots.iter().map(RootReport::outcome).fold(of_tree, Outcome::max)
+    }
+
     /// The totals over the roots that were planned.
     pub fn totals(&self) -> Counts {
         let mut totals = Counts::default();
@@ -124,5 +134,18 @@ impl Report {
             totals.add(&root.counts);
         }
         totals
+    }
+}
+
+impl RootReport {
+    fn outcome(&self) -> Outcome {
+        if self.findings.iter().any(|f| f.weight == Weight::Refuse) {
+            return Outcome::Refused;
+        }
+        match self.status {
+            RootStatus::Failed => Outcome::Failed,
+            RootStatus::NotJudged => Outcome::NotJudged,
+            RootStatus::Planned | RootStatus::Unchanged => Outcome::Pass,
+        }
     }
 }

@@ -43,8 +43,9 @@ pub struct Because {
 }
 
 impl Because {
-    /// The parts of a storage that hold no data and follow its declaration (access points, mount targets, policies).
-    pub const FOLLOWS: &'static str = "what follows its declaration";
+    /// The parts of a storage that hold no data and follow its declaration (access points, mount targets, policies), where there is no base that tells whether
+    /// it changed.
+    pub const FOLLOWS: &'static str = "what follows its declaration, compared with nothing";
     /// What machines of a root share goes with the last of them.
     pub const LAST: &'static str = "no instance is left";
 

@@ -1,7 +1,7 @@
 //! A hand-made tree of two roots: `storage/volumes` makes things, `instance-image/fleet` reads them.
 #![allow(clippy::unwrap_used, dead_code)]
 
-use csis_engine::{PlanJob, Progress};
+use csis_engine::{Credentials, PlanJob, Progress, Stop};
 use csis_values::emission::{Emission, EmittedRoot};
 use csis_values::intent::{
     Applies, Bake, BuildRef, Content, EngineRef, InstanceIntent, Intent, Read, Root, Standing, StorageIntent,
@@ -167,6 +167,9 @@ impl Tree {
             parallel: 4,
             limit: Duration::from_mins(2),
             keep_locks: false,
+            stop: Stop::never(),
+            user: None,
+            credentials: Credentials::Ambient,
             progress: Arc::clone(&self.heard) as Arc<dyn Progress>,
         }
     }

@@ -1,5 +1,6 @@
 //! A plan file: reading it with the engine it was made by, and when what it was made from was written.
 
+use crate::outcome::why;
 use csis_engine::session::Session;
 use csis_engine::{Engine, Redactor};
 use csis_values::Diagnostic;
@@ -32,18 +33,20 @@ pub fn read(
         Ok(found) if found.is_file() => {}
         Ok(_) => return Ok(with(Document::NotAPlan("it is no file".into()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(with(Document::Missing)),
-        Err(error) => return Ok(with(Document::NotAPlan(format!("it cannot be read ({error})")))),
+        Err(error) => return Ok(with(Document::NotAPlan(format!("it cannot be read: {}", why(&error))))),
     }
     let cannot = |why: String| Box::new(Diagnostic::error("engine", format!("{source} cannot be read: {why}")));
-    let temporary = tempfile::tempdir().map_err(|error| cannot(error.to_string()))?;
+    let binary = located(directory, engine);
+    if binary.contains('/') && !Path::new(&binary).is_file() {
+        let why = format!("--tofu names {}, and there is no such file", super::plain(engine));
+        return Err(Box::new(cannot(why).help("write the path of the engine's binary, or its name on PATH")));
+    }
+    let temporary = tempfile::tempdir().map_err(|error| cannot(why(&error)))?;
     let session =
-        Session::open(environment, &BTreeSet::new(), temporary.path()).map_err(|error| cannot(error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| cannot(error.to_string()))?;
-    let wanted =
-        EngineRef { name: "tofu".into(), kind: "tofu".into(), binary: located(directory, engine), version: None };
+        Session::open(environment, &BTreeSet::new(), temporary.path()).map_err(|error| cannot(why(&error)))?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| cannot(why(&error)))?;
+    let wanted = EngineRef { name: "tofu".into(), kind: "tofu".into(), binary, version: None };
     let read = runtime.block_on(async {
         let engine = Engine::locate(&wanted, &BTreeMap::new(), session.environment()).await;
         let engine = engine.map_err(|error| {

@@ -36,7 +36,7 @@ pub fn read(directory: &Path, instance: &str, storage: &str, redactor: &Redactor
             serde_json::from_str::<Receipt>(&text).map_err(|error| redactor.text(&super::plain(&error.to_string())))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(crate::outcome::why(&error)),
     };
     Some(Filed { instance: instance.to_owned(), storage: storage.to_owned(), path, content })
 }

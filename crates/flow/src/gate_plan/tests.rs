@@ -19,6 +19,9 @@ fn invocation() -> Invocation {
         tools: BTreeMap::new(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         now: jiff::Timestamp::UNIX_EPOCH,
+        template_variables: None,
+        unplanned: None,
+        children: crate::invocation::Children::default(),
     }
 }
 
@@ -69,8 +72,8 @@ fn an_address_covers_itself_and_what_is_below_it() {
         ("module.instance_a", Exit::Done),
         ("module.instance_a.aws_volume_attachment.this[\"scratch\"]", Exit::Gate),
         ("module.instance", Exit::Gate),
-        ("", Exit::Gate),
-        ("  ", Exit::Gate),
+        ("", Exit::Usage),
+        ("  ", Exit::Usage),
     ] {
         assert_eq!(judge(&json, |args| args.allow_destroy = vec![allowed.into()]).exit, exit, "{allowed}");
     }
@@ -119,6 +122,8 @@ fn harmless_and_odd_documents() {
 fn what_was_not_asked_properly_is_usage() {
     let json = plan(&[]);
     assert_eq!(judge(&json, |args| args.plan_json = None).exit, Exit::Usage);
+    assert_eq!(judge(&json, |args| args.planfile = Some("tfplan".into())).exit, Exit::Usage);
+    assert_eq!(judge(&json, |args| args.allow_forget = vec![" ".into()]).exit, Exit::Usage);
     assert_eq!(judge(&json, |args| args.plan_json = Some("gone.json".into())).exit, Exit::Usage);
     assert_eq!(judge(&json, |args| args.plan_json = Some(".".into())).exit, Exit::Usage);
     for pair in ["a", "a:", ":b", "../a:b"] {
@@ -180,6 +185,7 @@ fn a_plan_file_is_read_by_the_engine_in_its_own_folder() {
         &format!("[ -f main.tf ] && [ \"$1 $2\" = 'show -json' ] && [ -f \"$4\" ] || exit 9\ncat '{}'", json.display()),
     );
     let outcome = gate(folder.path(), |args| {
+        args.plan_json = None;
         args.planfile = Some("root/tfplan".into());
         args.tofu = engine.clone();
         args.strict = true;
@@ -207,6 +213,7 @@ fn a_plan_that_is_not_younger_than_its_inputs_is_stale() {
         }
         let engine = engine(folder.path(), &format!("cat '{}'", folder.path().join("plan.json").display()));
         let outcome = gate(folder.path(), |args| {
+            args.plan_json = None;
             args.planfile = Some("root/tfplan".into());
             args.tofu = engine.clone();
         });
@@ -221,6 +228,7 @@ fn an_engine_that_fails_refuses_and_a_missing_one_is_usage() {
     let broken = engine(folder.path(), "echo 'this is no plan file' >&2; exit 1");
     let ask = |tofu: &str, planfile: &str| {
         gate(folder.path(), |args| {
+            args.plan_json = None;
             args.planfile = Some(planfile.into());
             args.tofu = tofu.into();
         })

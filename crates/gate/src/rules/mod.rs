@@ -16,6 +16,7 @@ pub mod import;
 pub mod incomplete;
 pub mod ingress_changed;
 pub mod launch_script;
+pub mod mount_lost;
 pub mod moved;
 pub mod not_a_plan;
 pub mod ownership_tags;
@@ -27,6 +28,7 @@ pub mod stale;
 pub mod state_lost;
 pub mod tainted;
 pub mod targeted;
+pub mod uncompared;
 pub mod unknown_action;
 pub mod unmet;
 pub mod unmounted;
@@ -67,7 +69,9 @@ pub const ALL: &[&dyn Rule] = &[
     &encryption::Encryption,
     &ingress_changed::IngressChanged,
     &resize::Resize,
+    &mount_lost::MountLost,
     &launch_script::LaunchScript,
+    &uncompared::Uncompared,
     &unused_sanction::UnusedSanction,
 ];
 

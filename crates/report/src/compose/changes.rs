@@ -78,7 +78,7 @@ fn lines(change: &Change, detail: Detail) -> Vec<DiffLine> {
         if Fate::of(change) == Fate::Created && attribute.after == Shown::Unknown {
             unknown += 1;
         } else if told == ATTRIBUTES {
-            more += 1;
+            more = more.saturating_add(1);
         } else {
             told += 1;
             out.extend(attribute_lines(attribute));

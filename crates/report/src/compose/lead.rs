@@ -133,7 +133,7 @@ fn data_losses(applied: &[&RootReport]) -> Vec<(String, u64, u64)> {
             };
             let entry = by_noun.entry(what).or_default();
             entry.0 += 1;
-            entry.1 += change.and_then(gibibytes).unwrap_or(0);
+            entry.1 = entry.1.saturating_add(change.and_then(gibibytes).unwrap_or(0));
         }
     }
     by_noun.into_iter().map(|(noun, (n, gib))| (noun, n, gib)).collect()
@@ -150,10 +150,17 @@ pub fn findings(report: &Report, weight: Weight) -> impl Iterator<Item = (&RootR
 /// The change a finding is about.
 pub fn find_change<'a>(root: &'a RootReport, finding: &Finding) -> Option<&'a Change> {
     let address = finding.address.as_deref()?;
-    let mut named = root.changes.iter().filter(|c| words::change::address(c) == address || c.address == address);
+    let mut named = root.changes.iter().filter(|c| c.address == address || is_named(c, address));
     let first = named.next();
     // A root may hold an object and its leftover at one address.
-    std::iter::once(first).flatten().chain(named).find(|c| words::change::address(c) == address).or(first)
+    std::iter::once(first).flatten().chain(named).find(|c| is_named(c, address)).or(first)
+}
+
+/// Whether this is the change's address with its deposed key; asked of every pair of finding and change, so nothing is made for it.
+fn is_named(change: &Change, address: &str) -> bool {
+    let Some(key) = &change.deposed else { return change.address == address };
+    let rest = address.strip_prefix(change.address.as_str()).and_then(|rest| rest.strip_prefix(" (deposed "));
+    rest.and_then(|rest| rest.strip_suffix(')')).is_some_and(|named| named == key)
 }
 
 /// The builder's name where it is the only root of it; else the root's.

@@ -6,6 +6,7 @@ use crate::document::{
     Block, Column, Detail, DiffLine, Form, Line, Mark, Rank, Room, Section, Tone, Unit, code, own, prose, strong,
 };
 use crate::say;
+use crate::things::{Fate, Noun, things_of};
 use crate::words;
 use csis_values::plan::Counts;
 use csis_values::report::{FileChange, FileChangeKind, Report, RootReport, RootStatus};
@@ -52,10 +53,25 @@ pub fn roots(report: &Report) -> Option<Section> {
         section.push(Unit::new(Rank::Duty, Block::Row(row)).tally("roots"));
     }
     let names: Vec<&str> = quiet.iter().filter(|r| standing(r) == Standing::Nothing).map(|r| r.name.as_str()).collect();
-    if !names.is_empty() {
-        section.foot = Some(words::standing::nothing_to_do(&names));
+    let passing = passing(report);
+    let feet: Vec<Line> = [
+        (!passing.is_empty()).then(|| words::standing::ephemeral(&passing)),
+        (!names.is_empty()).then(|| words::standing::nothing_to_do(&names)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !feet.is_empty() {
+        section.foot = Some(Line::join(feet, " "));
     }
     (!section.units.is_empty() || section.foot.is_some()).then_some(section)
+}
+
+/// Machines that are counted as created and do not last.
+fn passing(report: &Report) -> Vec<&str> {
+    let roots = report.roots.iter().filter(|r| !matches!(standing(r), Standing::Nothing | Standing::Anyway));
+    let things = roots.flat_map(things_of);
+    things.filter(|t| t.noun == Noun::Ephemeral && t.fate == Fate::Created).map(|t| t.name).collect()
 }
 
 fn on_merge(root: &RootReport) -> Line {

@@ -29,12 +29,17 @@ fn span(span: &Span, links: &Links) -> String {
         }
         Span::Place { place, column } => {
             let name = inert::markdown_code(&words::place(place, *column));
-            match &links.source {
+            match links.source.as_ref().filter(|_| is_below(&place.file)) {
                 Some(source) => format!("[{name}]({source}/{}#L{})", inert::url_path(&place.file), place.line),
                 None => name,
             }
         }
     }
+}
+
+/// Whether a path stays below the folder it is added to.
+fn is_below(path: &str) -> bool {
+    !path.split(['/', '\\']).any(|part| matches!(part, "" | "." | ".."))
 }
 
 /// A line within HTML.
@@ -132,7 +137,8 @@ fn diff(lines: &[DiffLine]) -> String {
     let lines: Vec<String> = lines
         .iter()
         .map(|line| {
-            let text = inert::one_line(&line.text, 400);
+            // Nothing in a fence can be written by number, and there are bots that look for their marker in a comment's whole text.
+            let text = inert::one_line(&line.text, 400).replace("<!--", "<! --");
             match line.mark {
                 Mark::Head => format!("@@ {text} @@"),
                 Mark::Same if text.is_empty() => String::new(),

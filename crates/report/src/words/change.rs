@@ -11,9 +11,15 @@ pub fn noun_of(kind: Noun) -> &'static str {
     match kind {
         Noun::Storage => "storage",
         Noun::Machine => "machine",
+        Noun::Ephemeral => EPHEMERAL,
         Noun::Object => "object",
     }
 }
+
+/// What a machine is called that goes with its run.
+pub const EPHEMERAL: &str = "ephemeral machine";
+/// How its creation is told.
+const FOR_ONE_RUN: &str = " (and destroyed again by the same run)";
 
 /// A past participle; losses are strong.
 pub fn fate(fate: Fate) -> Line {
@@ -41,7 +47,9 @@ pub fn thing(thing: &Thing<'_>) -> Line {
         Noun::Object => code(thing.name),
         kind => say![noun_of(kind), " ", code(thing.name)],
     };
-    if thing.fate.is_loss() {
+    if thing.noun == Noun::Ephemeral && thing.fate == Fate::Created {
+        say![strong(lead), " ", fate(thing.fate), FOR_ONE_RUN]
+    } else if thing.fate.is_loss() {
         strong(say![lead, " ", fate(thing.fate)])
     } else {
         say![strong(lead), " ", fate(thing.fate)]
@@ -171,7 +179,8 @@ pub fn tally(groups: &[(String, Vec<(Fate, u64)>)]) -> Line {
     for (noun, fates) in groups {
         for (index, (fate_, n)) in fates.iter().enumerate() {
             let head = if index == 0 { counted(*n, noun) } else { super::number(*n) };
-            parts.push(say![own(format!("{head} ")), fate(*fate_)]);
+            let again = if noun == EPHEMERAL && *fate_ == Fate::Created { FOR_ONE_RUN } else { "" };
+            parts.push(say![own(format!("{head} ")), fate(*fate_), again]);
         }
     }
     Line::join(parts, ", ")

@@ -1,0 +1,213 @@
+//! `csis action`: the container's entry. Decides by event what to do, and does it.
+
+mod board;
+mod checkout;
+mod companion;
+mod inputs;
+mod publish;
+mod record;
+mod review;
+mod roles;
+mod token;
+mod widening;
+
+use crate::Invocation;
+use crate::invocation::IDENTITY;
+use crate::outcome::{Exit, Outcome};
+use csis_engine::{ChildUser, Progress};
+use csis_github::comments::Conversation;
+use csis_github::marker::{Marker, State};
+use csis_github::{Client, Context, Event, Pace, PullAction, comments};
+use csis_values::Diagnostic;
+use inputs::{CommentInput, Inputs};
+use review::{BaseCommit, Subject};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The user that engines run as: of no right but to its own files.
+const CHILD: ChildUser = ChildUser { uid: 10001, gid: 10001 };
+/// The app whose token a job has by itself.
+const ACTIONS: &str = "github-actions";
+
+/// A run that has read where it is and what is asked of it.
+struct Begun<'a> {
+    context: &'a Context,
+    inputs: &'a Inputs,
+    invocation: &'a Invocation,
+    client: Option<Arc<Client>>,
+    pace: Pace,
+    /// The slug of the app that the token is of.
+    app: &'a str,
+}
+
+pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
+    let context = match Context::of(&invocation.environment) {
+        Ok(context) => context,
+        Err(error) => {
+            return Outcome::usage(
+                Diagnostic::error("not-in-a-workflow", format!("this is no run of a GitHub workflow: {error}"))
+                    .help("`csis action` is the container's entry; in a shell use `csis preview`"),
+            );
+        }
+    };
+    log.step("csis", &format!("{} for {} in {}", env!("CARGO_PKG_VERSION"), context.event, context.repo));
+    let inputs = match Inputs::of(&invocation.environment) {
+        Ok(inputs) => inputs,
+        Err(finding) => return Outcome::usage(finding),
+    };
+    let event = match Event::read(&context) {
+        Ok(event) => event,
+        Err(error) => {
+            return Outcome::usage(
+                Diagnostic::error("event", error.to_string())
+                    .help("the runner writes this file; under `act` name a whole one with `-e`"),
+            );
+        }
+    };
+    let invocation = match prepared(invocation, &context, &inputs) {
+        Ok(invocation) => invocation,
+        Err(finding) => return Outcome::usage(finding),
+    };
+    let pace = pace(&invocation);
+    let client = match inputs.token.as_ref().map(|token| Client::new(&context, token, pace)).transpose() {
+        Ok(client) => client.map(Arc::new),
+        Err(error) => {
+            return Outcome::usage(
+                Diagnostic::error("github", error.to_string()).help("GITHUB_API_URL names the API's address"),
+            );
+        }
+    };
+    let begun = Begun { context: &context, inputs: &inputs, invocation: &invocation, client, pace, app: ACTIONS };
+    match event {
+        Event::Pull(pull) => match pull.action {
+            PullAction::Review => {
+                let stranger = if pull.fork {
+                    Some("a fork")
+                } else if pull.dependabot {
+                    Some("Dependabot")
+                } else {
+                    None
+                };
+                let subject = Subject {
+                    number: Some(pull.number),
+                    head: pull.head.clone(),
+                    base: Some(BaseCommit::OfMerge { branch: pull.base_branch.clone() }),
+                    private: pull.private,
+                    stranger,
+                };
+                Box::pin(review::run(&begun, subject, log)).await
+            }
+            PullAction::Closed { merged } => close(&begun, pull.number, merged).await,
+            PullAction::Other => nothing_to_do("this action of a pull request changes nothing that csis reads"),
+        },
+        Event::Merging(merging) => {
+            let subject = Subject {
+                number: None,
+                head: merging.head,
+                base: Some(BaseCommit::Commit { commit: merging.base }),
+                private: merging.private,
+                stranger: None,
+            };
+            Box::pin(review::run(&begun, subject, log)).await
+        }
+        Event::Dispatch => {
+            let subject =
+                Subject { number: None, head: context.sha.clone(), base: None, private: false, stranger: None };
+            Box::pin(review::run(&begun, subject, log)).await
+        }
+        Event::Run(run) => companion::run(&begun, &run).await,
+        Event::Other { name } => nothing_to_do(&format!("csis does nothing on `{name}`")),
+    }
+}
+
+fn nothing_to_do(why: &str) -> Outcome {
+    Outcome::new(Exit::Done).stderr(format!("{why}\n"))
+}
+
+/// The invocation that the inputs ask for.
+fn prepared(invocation: &Invocation, context: &Context, inputs: &Inputs) -> Result<Invocation, Diagnostic> {
+    let mut own = invocation.clone();
+    let below = Path::new(&inputs.root);
+    let stays =
+        below.components().all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
+    if !stays {
+        return Err(Diagnostic::error(
+            "input",
+            format!("the input `root` is `{}`, which leaves the workspace", inputs.root),
+        )
+        .help("name a folder below the repository's top"));
+    }
+    own.root = context.workspace.join(below);
+    own.only_runtime.clone_from(&inputs.only_runtime);
+    own.apply_runtime.clone_from(&inputs.apply_runtime);
+    if let Some(parallel) = inputs.parallel {
+        own.parallel = parallel;
+    }
+    if let Some(engine) = &inputs.engine {
+        own.tools.insert("tofu".into(), engine.clone());
+    }
+    if let Some(identity) = &inputs.identity {
+        own.environment.insert(IDENTITY.into(), identity.clone());
+    }
+    own.children.user = is_root().then_some(CHILD);
+    Ok(own)
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
+}
+
+/// GitHub's own pace, unless a stand-in on this machine is spoken to.
+fn pace(invocation: &Invocation) -> Pace {
+    let api = invocation.environment.get("GITHUB_API_URL").map_or("", String::as_str);
+    let hurried = invocation.environment.get("CSIS_GITHUB_PACE_MS").and_then(|ms| ms.parse().ok());
+    match hurried {
+        Some(ms) if api.starts_with("http://127.0.0.1:") => {
+            let short = Duration::from_millis(ms);
+            Pace { between_writes: short, again: short, call: Duration::from_secs(2), ..Pace::default() }
+        }
+        _ => Pace::default(),
+    }
+}
+
+/// Folds the comment of a pull request that was closed.
+async fn close(begun: &Begun<'_>, number: u64, merged: bool) -> Outcome {
+    let Some(client) = begun.client.as_ref().filter(|_| begun.inputs.comment != CommentInput::Off) else {
+        return nothing_to_do("there is no comment to fold");
+    };
+    let place = Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number };
+    let folded = async {
+        let all = place.list().await?;
+        if !all.iter().any(|comment| comment.marker().is_some()) {
+            return Ok(0);
+        }
+        let login = comments::login(client).await?;
+        let mut count = 0;
+        // Every tree's and job's: whoever folds first folds for all.
+        for comment in all.iter().filter(|c| c.is_by(&login)) {
+            let Some(marker) = comment.marker().filter(|marker| marker.state != State::Closed) else { continue };
+            let body = comment.body.as_deref().unwrap_or_default();
+            let before = body.split_once('\n').map_or("", |(_, rest)| rest);
+            let line = Marker { state: State::Closed, ..marker }.line();
+            place.update(comment.id, &(line + &csis_report::review::closed(merged, before))).await?;
+            count += 1;
+        }
+        Ok(count)
+    };
+    match folded.await {
+        Ok(count) => Outcome::new(Exit::Done).stderr(format!("{count} of csis's comments folded\n")),
+        Err(error) => {
+            let mut told = publish::Told::default();
+            told.refused("comment", &error);
+            // Folding is for the eye: that it fails is no failure of the run.
+            Outcome::new(Exit::Done).findings(told.findings)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The comment while a run is under way: written at once, brought up to date now and then, replaced by the result.
+//!
+//! One task owns the comment, so its writes never overtake each other. What it may spend on progress is bounded: each write is a reading and a writing.
+
+use csis_engine::Progress;
+use csis_github::comments::{Comment, Conversation};
+use csis_github::marker::{Marker, State};
+use csis_github::sticky::{Mode, Sticky, Written};
+use csis_github::{ApiError, Pace};
+use csis_report::review::{self, RunFacts};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// Between two updates of the progress.
+const BETWEEN: Duration = Duration::from_secs(10);
+/// Updates between the first text and the result.
+const UPDATES: u32 = 2;
+/// Calls of a whole review, the check run and its second batch of annotations among them.
+const CALLS: u32 = 12;
+/// What is kept for the result: reading and writing the comment, the check run, its second batch.
+const KEPT: u32 = 4;
+/// What one update costs.
+const UPDATE: u32 = 2;
+
+/// How far each root is, in the order in which they began.
+#[derive(Default)]
+struct Heard {
+    roots: Vec<(String, String)>,
+}
+
+/// Hears the progress for the comment, and passes it on to the log.
+pub struct Board {
+    heard: Mutex<Heard>,
+    changed: Notify,
+    log: Arc<dyn Progress>,
+}
+
+impl Board {
+    pub fn new(log: Arc<dyn Progress>) -> Arc<Board> {
+        Arc::new(Board { heard: Mutex::default(), changed: Notify::new(), log })
+    }
+
+    fn roots(&self) -> Vec<(String, String)> {
+        self.heard.lock().map(|heard| heard.roots.clone()).unwrap_or_default()
+    }
+}
+
+impl Progress for Board {
+    fn step(&self, root: &str, what: &str) {
+        self.log.step(root, what);
+        // A root's name has its lifecycle; other steps are for the log.
+        if !root.contains('/') {
+            return;
+        }
+        if let Ok(mut heard) = self.heard.lock() {
+            match heard.roots.iter_mut().find(|(name, _)| name == root) {
+                Some((_, at)) => what.clone_into(at),
+                None => heard.roots.push((root.to_owned(), what.to_owned())),
+            }
+        }
+        self.changed.notify_one();
+    }
+}
+
+/// What the comment is to become.
+pub struct Last {
+    pub state: State,
+    pub text: String,
+}
+
+/// The comment of this run, in the hands of its task.
+pub struct Commenting {
+    last: oneshot::Sender<Last>,
+    task: JoinHandle<Result<Written, ApiError>>,
+}
+
+impl Commenting {
+    /// Finds the comment and says that it plans; then keeps it up to date. Where nothing but the head is new, only the result is written.
+    pub async fn begin(
+        conversation: Conversation,
+        mine: Marker,
+        mode: Mode,
+        pace: Pace,
+        facts: RunFacts,
+        board: Arc<Board>,
+    ) -> Result<Commenting, ApiError> {
+        let inputs = mine.inputs.clone();
+        let client = Arc::clone(&conversation.client);
+        let (mut sticky, before) = Sticky::find(conversation, mine, mode, pace).await?;
+        let quiet = mode == Mode::Update && is_same(before.as_ref(), &inputs);
+        if !quiet {
+            sticky.write(State::Planning, &review::planning(&facts, &[])).await?;
+        }
+        let (last, mut ended) = oneshot::channel::<Last>();
+        let task = tokio::spawn(async move {
+            let mut written = Instant::now();
+            let mut left = if quiet { 0 } else { UPDATES };
+            let last = loop {
+                tokio::select! {
+                    last = &mut ended => break last.ok(),
+                    () = board.changed.notified(), if left > 0 => {}
+                }
+                // A burst of steps is one update, made when its time has come.
+                let due = written + BETWEEN;
+                tokio::select! {
+                    last = &mut ended => break last.ok(),
+                    () = tokio::time::sleep_until(due) => {}
+                }
+                if client.calls() + UPDATE + KEPT > CALLS {
+                    left = 0;
+                    continue;
+                }
+                left -= 1;
+                written = Instant::now();
+                // Progress that cannot be told is no reason to stop: the result will say what is wrong.
+                let _ = sticky.write(State::Planning, &review::planning(&facts, &board.roots())).await;
+            };
+            match last {
+                Some(last) => sticky.write(last.state, &last.text).await,
+                None => Ok(Written::GaveWay),
+            }
+        });
+        Ok(Commenting { last, task })
+    }
+
+    /// Writes the last text.
+    pub async fn end(self, last: Last) -> Result<Written, ApiError> {
+        // The task ends only after it was told to, or by a panic, which joining tells.
+        let _ = self.last.send(last);
+        self.task.await.unwrap_or_else(|error| Err(ApiError::Unavailable(format!("the comment's task ended: {error}"))))
+    }
+}
+
+/// Whether a comment holds the result for the very inputs that are judged now.
+fn is_same(before: Option<&Comment>, inputs: &str) -> bool {
+    let marker = before.and_then(Comment::marker);
+    marker.is_some_and(|marker| marker.state == State::Result && !inputs.is_empty() && marker.inputs == inputs)
+}

@@ -1,0 +1,184 @@
+//! The checked-out commit, its base, and the id of what is judged. The workspace may belong to another user; no configuration of git is touched.
+
+use crate::git::{self, GitError, Repository, run};
+use base64::Engine as _;
+use csis_github::{Context, Secret};
+use secrecy::ExposeSecret;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+/// Folders below the root that csis writes itself: no part of what a review judges.
+const NOT_INPUTS: &[&str] = &["meta-state"];
+
+/// The parents of a commit. Read from the commit itself: a shallow checkout hides them elsewhere.
+pub fn parents(repository: &Repository, commit: &str) -> Result<Vec<String>, GitError> {
+    let text = run(&repository.top, &["cat-file", "commit", commit], None)?;
+    let text = String::from_utf8_lossy(&text);
+    let header = text.lines().take_while(|line| !line.is_empty());
+    Ok(header.filter_map(|line| line.strip_prefix("parent ")).map(str::to_owned).collect())
+}
+
+/// Whether git holds a commit with its tree.
+pub fn has(repository: &Repository, commit: &str) -> bool {
+    run(&repository.top, &["cat-file", "-e", &format!("{commit}^{{tree}}")], None).is_ok()
+}
+
+/// Fetches one commit that a shallow checkout lacks. The token reaches git through its environment, and only for the server that it belongs to.
+pub fn fetch(repository: &Repository, context: &Context, token: Option<&Secret>, commit: &str) -> Result<(), GitError> {
+    let failed = |said: String| GitError::Failed { command: "fetch".into(), said };
+    let mut command = git::command(&repository.top);
+    command
+        .args(["-c", "protocol.ext.allow=never"])
+        .args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "origin", commit])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    if let Some(token) = token {
+        let basic =
+            base64::engine::general_purpose::STANDARD.encode(format!("x-access-token:{}", token.expose_secret()));
+        command
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", format!("http.{}/.extraheader", context.server))
+            .env("GIT_CONFIG_VALUE_0", format!("AUTHORIZATION: basic {basic}"));
+    }
+    let output = command.output().map_err(|_| GitError::NoGit)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    // Git may repeat what it was given.
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let hidden = token.map_or(said.clone(), |token| said.replace(token.expose_secret(), "(hidden)"));
+    Err(failed(hidden.lines().last().unwrap_or_default().to_owned()))
+}
+
+/// The id of the tree of configuration inputs at a commit: the root's tree without what csis writes. Made aside, so that the checkout stays as it is.
+pub fn inputs(repository: &Repository, commit: &str, generation_directory: &str) -> Result<String, GitError> {
+    let tree = if repository.prefix.is_empty() {
+        format!("{commit}^{{tree}}")
+    } else {
+        format!("{commit}:{}", repository.prefix)
+    };
+    let listing = run(&repository.top, &["ls-tree", "-z", "--end-of-options", &tree], None)?;
+    let generated = generation_directory.trim_start_matches("./").trim_end_matches('/');
+    let mut kept = Vec::new();
+    for entry in listing.split(|b| *b == 0).filter(|entry| !entry.is_empty()) {
+        let name = entry.iter().position(|b| *b == b'\t').map_or(&[][..], |tab| &entry[tab + 1..]);
+        let is_written = NOT_INPUTS.iter().any(|n| n.as_bytes() == name) || name == generated.as_bytes();
+        if !is_written {
+            kept.extend_from_slice(entry);
+            kept.push(0);
+        }
+    }
+    let failed = |said: String| GitError::Failed { command: "mktree".into(), said };
+    let aside = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let objects = run(&repository.top, &["rev-parse", "--git-path", "objects"], None)?;
+    let objects = repository.top.join(String::from_utf8_lossy(&objects).trim());
+    make_tree(&repository.top, aside.path(), &objects, &kept).map_err(|error| failed(error.to_string()))
+}
+
+fn make_tree(top: &Path, aside: &Path, objects: &Path, listing: &[u8]) -> std::io::Result<String> {
+    let mut child = git::command(top)
+        .args(["mktree", "-z", "--missing"])
+        .env("GIT_OBJECT_DIRECTORY", aside)
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // One folder's listing is smaller than a pipe that mktree reads to its end.
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(listing)?;
+    }
+    let output = child.wait_with_output()?;
+    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if output.status.success() && !id.is_empty() { Ok(id) } else { Err(std::io::Error::other("git made no tree")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Place {
+            let place = Place(tempfile::tempdir().unwrap());
+            place.git(&["init", "--quiet", "--initial-branch", "main"]);
+            place
+        }
+
+        fn git(&self, arguments: &[&str]) -> String {
+            let said = Command::new("git")
+                .current_dir(self.0.path())
+                .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false"])
+                .args(arguments)
+                .output()
+                .unwrap();
+            assert!(said.status.success(), "{arguments:?}: {said:?}");
+            String::from_utf8(said.stdout).unwrap().trim().to_owned()
+        }
+
+        fn put(&self, path: &str, text: &str) -> &Self {
+            let path = self.0.path().join(path);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, text).unwrap();
+            self
+        }
+
+        fn commit(&self) -> String {
+            self.git(&["add", "--all"]);
+            self.git(&["commit", "--quiet", "--allow-empty", "--message", "x"]);
+            self.git(&["rev-parse", "HEAD"])
+        }
+    }
+
+    #[test]
+    fn what_csis_writes_itself_is_no_part_of_what_is_judged() {
+        let place = Place::new();
+        let first = place.put("cfg/a.yml", "a").put("generated/x.tf", "1").put("meta-state/pins.yaml", "p").commit();
+        let repository = Repository::find(&fs_err::canonicalize(place.0.path()).unwrap()).unwrap();
+        let before = inputs(&repository, &first, "./generated/").unwrap();
+        let second = place.put("generated/x.tf", "2").put("meta-state/pins.yaml", "q").commit();
+        assert_eq!(inputs(&repository, &second, "./generated/").unwrap(), before);
+        let count = place.git(&["count-objects"]);
+        let third = place.put("cfg/a.yml", "b").commit();
+        assert_ne!(inputs(&repository, &third, "./generated/").unwrap(), before);
+        assert_ne!(place.git(&["count-objects"]), count, "the commit itself adds objects");
+        let count = place.git(&["count-objects"]);
+        inputs(&repository, &third, "./generated/").unwrap();
+        assert_eq!(place.git(&["count-objects"]), count, "the checkout stays as it is");
+    }
+
+    #[test]
+    fn a_shallow_checkout_knows_its_parents_and_gets_the_base() {
+        let origin = Place::new();
+        let base = origin.put("a", "1").commit();
+        let head = origin.put("a", "2").commit();
+        let clone = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", origin.0.path().display());
+        let said = Command::new("git")
+            .args(["clone", "--quiet", "--depth=1", &url])
+            .arg(clone.path().join("c"))
+            .status()
+            .unwrap();
+        assert!(said.success());
+        let repository = Repository::find(&fs_err::canonicalize(clone.path().join("c")).unwrap()).unwrap();
+        assert_eq!(parents(&repository, &head).unwrap(), std::slice::from_ref(&base));
+        assert!(!has(&repository, &base));
+        let environment = [
+            ("GITHUB_REPOSITORY", "a/b"),
+            ("GITHUB_EVENT_NAME", "x"),
+            ("GITHUB_EVENT_PATH", "x"),
+            ("GITHUB_WORKSPACE", "x"),
+            ("GITHUB_RUN_ID", "1"),
+        ];
+        let context =
+            Context::of(&environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()).unwrap();
+        fetch(&repository, &context, Some(&Secret::from("hush")), &base).unwrap();
+        assert!(has(&repository, &base));
+        let said = fetch(&repository, &context, Some(&Secret::from("hush")), &"1".repeat(40)).unwrap_err().to_string();
+        assert!(!said.contains("hush") && said.starts_with("`git fetch` failed: "), "{said}");
+    }
+}

@@ -1,0 +1,117 @@
+//! The companion of a review that had no right to write: it posts what that run found.
+//!
+//! The run it speaks for was a stranger's, so its artifact is hostile: of it only the report is read, every figure is counted anew, every text is made inert,
+//! and which pull request is spoken to is asked of GitHub alone.
+
+use crate::action::Begun;
+use crate::action::inputs::CommentInput;
+use crate::action::publish::{self, HANDED, Told};
+use crate::outcome::{Exit, Outcome};
+use csis_github::comments::Conversation;
+use csis_github::marker::{Marker, State};
+use csis_github::sticky::{Sticky, Written};
+use csis_github::{Run, pulls};
+use csis_report::review::{self, RunFacts};
+use csis_report::{Detail, MarkdownOptions};
+use csis_values::{Diagnostic, sha256};
+use std::io::Read as _;
+use std::sync::Arc;
+
+/// A report is far smaller.
+const LARGEST: u64 = 8 << 20;
+
+pub async fn run(begun: &Begun<'_>, run: &Run) -> Outcome {
+    match attempt(begun, run).await {
+        Ok(outcome) | Err(outcome) => outcome,
+    }
+}
+
+async fn attempt(begun: &Begun<'_>, run: &Run) -> Result<Outcome, Outcome> {
+    let quiet = |why: &str| Outcome::new(Exit::Done).stderr(format!("{why}\n"));
+    if run.event != "pull_request" {
+        return Err(quiet("the run was not one of a pull request"));
+    }
+    let CommentInput::On(mode) = begun.inputs.comment else { return Err(quiet("comments are off")) };
+    let Some(client) = &begun.client else {
+        return Err(Outcome::usage(
+            Diagnostic::error("no-token", "there is no token to comment with")
+                .help("leave the input `github-token` at its default"),
+        ));
+    };
+    let Some(label) = &run.head_label else { return Err(quiet("the head's repository is gone")) };
+    let bytes = read(begun)?;
+    let Some(bytes) = bytes else { return Err(quiet("the run left no report: it was not a stranger's, or it failed")) };
+    let mut told = Told::default();
+    let pull = match pulls::of_head(client, &begun.context.repo, label, &run.head).await {
+        Ok(Some(pull)) => pull,
+        Ok(None) => return Err(quiet("no open pull request has this commit as its head any more")),
+        Err(error) => {
+            told.refused("comment", &error);
+            return Err(Outcome::new(Exit::Failed).findings(told.findings));
+        }
+    };
+    let report = csis_report::from_json(&bytes).map_err(|error| {
+        Outcome::new(Exit::Failed).findings(vec![
+            Diagnostic::error("artifact", format!("the report of the run cannot be read: {error}"))
+                .help("run csis of the same release in both workflows"),
+        ])
+    })?;
+    let facts = RunFacts {
+        head: run.head.clone(),
+        run_url: format!("{}/{}/actions/runs/{}", begun.context.server, begun.context.repo, run.id),
+        root: None,
+    };
+    let above = review::without_credentials("outside this repository");
+    let foot = facts.foot();
+    let detail = if run.private { Detail::Values } else { Detail::Addresses };
+    let limit = MarkdownOptions::default().limit - above.len() - foot.len();
+    let options = MarkdownOptions { limit, detail, ..MarkdownOptions::default() };
+    let text = format!("{above}{}{foot}", csis_report::markdown(&report, &options));
+    let mine = Marker {
+        // Apart from the comments of runs that may write themselves.
+        key: sha256("companion").get(..16).unwrap_or_default().to_owned(),
+        head: run.head.clone(),
+        run: run.id,
+        attempt: run.attempt,
+        state: State::Result,
+        inputs: String::new(),
+    };
+    let place = Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number: pull.number };
+    let written = async {
+        let (mut sticky, _) = Sticky::find(place, mine, mode, begun.pace).await?;
+        sticky.write(State::Result, &text).await
+    };
+    match written.await {
+        Ok(Written::Done { url }) => {
+            publish::set_outputs(begun, &[("comment-url", &url), ("verdict", "not-judged")], &mut told);
+            Ok(quiet("the comment is written").findings(told.findings))
+        }
+        Ok(Written::GaveWay) => Ok(quiet("a newer run has the comment")),
+        Err(error) => {
+            told.refused("comment", &error);
+            Ok(Outcome::new(Exit::Failed).findings(told.findings))
+        }
+    }
+}
+
+/// The artifact's report; none when the run left none.
+fn read(begun: &Begun<'_>) -> Result<Option<Vec<u8>>, Outcome> {
+    let path = begun.context.workspace.join(HANDED);
+    let bad = |why: String| {
+        Outcome::new(Exit::Failed)
+            .findings(vec![Diagnostic::error("artifact", format!("the report of the run cannot be read: {why}"))])
+    };
+    match std::fs::symlink_metadata(&path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(bad("it is no file".into())),
+        Err(_) => return Ok(None),
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(&path)
+        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .map_err(|error| bad(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(bad(format!("it is larger than {} MiB", LARGEST >> 20)));
+    }
+    Ok(Some(bytes))
+}

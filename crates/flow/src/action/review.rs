@@ -1,0 +1,400 @@
+//! The review of a pull request, of a merge queue's group, or of a commit that somebody asks about.
+
+use crate::action::board::{Board, Commenting, Last};
+use crate::action::inputs::{CommentInput, DetailInput, Inputs};
+use crate::action::publish::{self, Told};
+use crate::action::token::TokenFile;
+use crate::action::{Begun, checkout, roles, widening};
+use crate::git::Repository;
+use crate::judging::{self, FailOn};
+use crate::outcome::{Exit, Outcome};
+use crate::preview::{self, Change, Compared, Prepared};
+use crate::{Invocation, reading};
+use csis_engine::{Credentials, Progress, Stop};
+use csis_github::comments::Conversation;
+use csis_github::identity::Minter;
+use csis_github::marker::{Marker, State};
+use csis_github::{ApiError, checks};
+use csis_report::review::{self, RunFacts};
+use csis_values::report::{Report, TreeFacts};
+use csis_values::{Diagnostic, Severity, sha256};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is reviewed.
+pub struct Subject {
+    /// The pull request that is spoken to; none for a queue's group.
+    pub number: Option<u64>,
+    /// The commit that check runs hang on: the head of the pull request, not its merge commit.
+    pub head: String,
+    /// The commit it is compared with; none: the tree as it is.
+    pub base: Option<BaseCommit>,
+    pub private: bool,
+    /// Whose change it is where it gets no credential.
+    pub stranger: Option<&'static str>,
+}
+
+/// How the base is found.
+pub enum BaseCommit {
+    /// The first parent of the merge commit that was checked out.
+    OfMerge {
+        branch: String,
+    },
+    Commit {
+        commit: String,
+    },
+}
+
+/// What a cancelled run takes at most: the runner kills it after ten seconds.
+const LEFT: Duration = Duration::from_secs(7);
+/// Why a run without credentials judges no root.
+const NO_CREDENTIAL: &str = "this change gets no credential";
+
+pub async fn run(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) -> Outcome {
+    match Box::pin(attempt(begun, subject, log)).await {
+        Ok(outcome) | Err(outcome) => outcome,
+    }
+}
+
+async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) -> Result<Outcome, Outcome> {
+    let Begun { context, inputs, invocation, client, .. } = begun;
+    // Before anything else: as process 1 csis hears of a cancelled run by this alone.
+    let stop = interrupts();
+    let fail_on = FailOn::parse(&inputs.fail_on).map_err(Outcome::usage)?;
+    let root = reading::root_of(invocation)?;
+    let repository = Repository::find(&root).map_err(|error| {
+        Outcome::usage(
+            Diagnostic::error("no-checkout", format!("the workspace holds no checkout: {error}"))
+                .help("put `actions/checkout` before csis, with the defaults for `ref`"),
+        )
+    })?;
+    let base = find_base(begun, &repository, &subject)?;
+    let judged = repository.head().unwrap_or_default();
+    let generated = "generated";
+    let inputs_id = checkout::inputs(&repository, &judged, generated).unwrap_or_default();
+    let facts = RunFacts {
+        head: subject.head.clone(),
+        run_url: context.run_url(),
+        root: (!repository.prefix.is_empty()).then(|| repository.prefix.clone()),
+    };
+    let untouched = base.as_ref().is_some_and(|base| is_untouched(&repository, &base.commit, &judged));
+    let mine = Marker {
+        key: key(&repository.prefix, inputs),
+        head: subject.head.clone(),
+        run: context.run,
+        attempt: context.attempt,
+        state: State::Planning,
+        inputs: inputs_id,
+    };
+
+    let mut told = Told::default();
+    let board = Board::new(log);
+    let conversation = match (subject.number, inputs.comment, client) {
+        // A stranger's run has no right to write: its companion speaks.
+        (Some(number), CommentInput::On(mode), Some(client)) if subject.stranger.is_none() => {
+            let place = Conversation { client: Arc::clone(client), repo: context.repo.clone(), number };
+            Some((place, mode))
+        }
+        _ => None,
+    };
+    if untouched {
+        return Ok(publish::untouched(begun, conversation, mine, &facts, told).await);
+    }
+    let mut commenting = match conversation {
+        Some((place, mode)) => {
+            match Commenting::begin(place, mine, mode, begun.pace, facts.clone(), Arc::clone(&board)).await {
+                Ok(commenting) => Some(commenting),
+                Err(error) => {
+                    told.refused("comment", &error);
+                    None
+                }
+            }
+        }
+        None => None,
+    };
+
+    let made = {
+        let judging = judge(begun, &subject, &repository, base.as_ref(), stop.clone(), Arc::clone(&board));
+        tokio::pin!(judging);
+        tokio::select! {
+            made = &mut judging => Some(made),
+            () = stop.stopped() => {
+                let saying = async {
+                    if let Some(commenting) = commenting.take() {
+                        let last = Last { state: State::Cancelled, text: review::cancelled(&facts) };
+                        let _ = commenting.end(last).await;
+                    }
+                };
+                // Seconds are left: the children end while the comment is written, and nothing depends on either's success.
+                let _ = tokio::time::timeout(LEFT, async { tokio::join!(saying, judging) }).await;
+                None
+            }
+        }
+    };
+    let Some(made) = made.filter(|_| !stop.is_stopped()) else {
+        publish::cancelled(begun);
+        return Ok(Outcome::new(Exit::Failed)
+            .findings(vec![Diagnostic::error("cancelled", "the run was cancelled before its plan was complete")]));
+    };
+    match made {
+        Ok(report) => {
+            let exit = judging::exit(&report, subject.stranger.is_some(), fail_on);
+            Ok(publish::report(begun, &subject, &repository, report, exit, commenting, &facts, told).await)
+        }
+        Err(outcome) => {
+            if let Some(commenting) = commenting {
+                let last = Last { state: State::Result, text: review::failed(&facts, &outcome.findings) };
+                if let Err(error) = commenting.end(last).await {
+                    told.refused("comment", &error);
+                }
+            }
+            publish::failed(begun, &outcome, told);
+            Ok(outcome)
+        }
+    }
+}
+
+/// Cancelling a run interrupts process 1 once; the children are then interrupted by csis.
+fn interrupts() -> Stop {
+    Stop::at_interrupt().unwrap_or_else(|_| Stop::never())
+}
+
+/// One comment a tree and job: what makes two jobs of a matrix differ is in the key.
+fn key(prefix: &str, inputs: &Inputs) -> String {
+    let parts = [prefix, inputs.only_runtime.as_deref().unwrap_or("")];
+    sha256(parts.join("\n")).get(..16).unwrap_or_default().to_owned()
+}
+
+pub struct Base {
+    pub commit: String,
+    pub name: String,
+}
+
+fn find_base(begun: &Begun<'_>, repository: &Repository, subject: &Subject) -> Result<Option<Base>, Outcome> {
+    let Some(wanted) = &subject.base else { return Ok(None) };
+    let head = repository.head().unwrap_or_default();
+    let wrong_checkout = || {
+        Outcome::usage(
+            Diagnostic::error(
+                "checkout",
+                format!("the checkout is at {}, which is not the merge commit of this pull request", short(&head)),
+            )
+            .help("leave `ref` of actions/checkout at its default: csis reviews what the merge would make"),
+        )
+    };
+    let (commit, name) = match wanted {
+        BaseCommit::OfMerge { branch } => {
+            let parents = checkout::parents(repository, "HEAD").unwrap_or_default();
+            match parents.as_slice() {
+                [base, merged] if *merged == subject.head => (base.clone(), branch.clone()),
+                _ => return Err(wrong_checkout()),
+            }
+        }
+        BaseCommit::Commit { commit } => (commit.clone(), short(commit).to_owned()),
+    };
+    if !checkout::has(repository, &commit) {
+        checkout::fetch(repository, begun.context, begun.inputs.token.as_ref(), &commit).map_err(|error| {
+            Outcome::usage(
+                Diagnostic::error(
+                    "no-base",
+                    format!("the base {} is not in this checkout, and {error}", short(&commit)),
+                )
+                .help("check out with `fetch-depth: 2`, or grant `contents: read`"),
+            )
+        })?;
+    }
+    Ok(Some(Base { commit, name }))
+}
+
+/// Whether the tree's folder is the same at both commits, records and generated files included.
+fn is_untouched(repository: &Repository, base: &str, head: &str) -> bool {
+    let at = |commit: &str| {
+        let place = if repository.prefix.is_empty() {
+            format!("{commit}^{{tree}}")
+        } else {
+            format!("{commit}:{}", repository.prefix)
+        };
+        crate::git::run(&repository.top, &["rev-parse", "--verify", "--quiet", &place], None).ok()
+    };
+    at(base).is_some_and(|before| Some(before) == at(head))
+}
+
+async fn judge(
+    begun: &Begun<'_>,
+    subject: &Subject,
+    repository: &Repository,
+    base: Option<&Base>,
+    stop: Stop,
+    board: Arc<Board>,
+) -> Result<Report, Outcome> {
+    let mut invocation = begun.invocation.clone();
+    invocation.children.stop = stop;
+    invocation.template_variables = Some(listed_variables(&invocation, repository, base)?);
+    if let Some(who) = subject.stranger {
+        invocation.unplanned = Some(format!("{NO_CREDENTIAL}, because it comes from {who}"));
+    }
+    let compared = match base {
+        Some(Base { commit, name }) => Compared::Commit { commit, name },
+        None => Compared::Nothing,
+    };
+    let change = match preview::prepare(&invocation, &compared) {
+        Ok(Prepared::Ready(change)) => change,
+        Ok(Prepared::Refused(report)) => return Ok(*report),
+        // A tree that does not load has no report of its own; its findings are what a reader needs.
+        Err(outcome) if outcome.exit == Exit::Failed && !outcome.findings.is_empty() => {
+            let facts = TreeFacts {
+                root: if repository.prefix.is_empty() { ".".into() } else { repository.prefix.clone() },
+                base: base.map(|base| base.commit.clone()),
+                head: repository.head(),
+                ..TreeFacts::default()
+            };
+            return Ok(judging::refused_tree(outcome.findings, facts));
+        }
+        Err(outcome) => return Err(outcome),
+    };
+    let mut change = change;
+    let kept = credentials(begun, subject, repository, base, &mut change, &mut invocation).await?;
+    let progress: Arc<dyn Progress> = board;
+    let report = change.plan(&invocation, progress).await;
+    // The token's file stays until the last child has ended.
+    drop(kept);
+    report
+}
+
+/// What the base lets templates read.
+fn listed_variables(
+    invocation: &Invocation,
+    repository: &Repository,
+    base: Option<&Base>,
+) -> Result<Vec<String>, Outcome> {
+    let Some(base) = base else { return Ok(Vec::new()) };
+    let request = invocation.request(&[]).map_err(Outcome::usage)?;
+    let quiet = csis_values::request::Request { template_env: std::collections::BTreeMap::new(), ..request };
+    let identities = invocation.identities().map_err(Outcome::usage)?;
+    let files = repository.files_at(&base.commit, &["_private", "generated"]).unwrap_or_default();
+    Ok(reading::base(&files, &quiet, &identities).map(|(tree, ..)| tree.config.template_env).unwrap_or_default())
+}
+
+/// Decides what the engine's processes get, and keeps the identity token while they need it.
+async fn credentials(
+    begun: &Begun<'_>,
+    subject: &Subject,
+    repository: &Repository,
+    base: Option<&Base>,
+    change: &mut Change,
+    invocation: &mut Invocation,
+) -> Result<Option<TokenFile>, Outcome> {
+    if subject.stranger.is_some() {
+        invocation.children.credentials = Credentials::Nothing { why: NO_CREDENTIAL.into() };
+        return Ok(None);
+    }
+    if let Some(why) = reach_refused(begun, subject, repository, base, change).await {
+        invocation.children.credentials = Credentials::Nothing { why };
+        return Ok(None);
+    }
+    let roles = &begun.inputs.read_role;
+    if roles.is_empty() {
+        // Credentials that a step before gave the job, as under a runner that mints no tokens.
+        return Ok(None);
+    }
+    let temporary = std::env::temp_dir();
+    // Judged before a token is minted: a role of a strange account is never asked for.
+    let judged = roles::of(
+        roles,
+        &begun.inputs.allowed_accounts,
+        change.judges(),
+        &change.reading.tree,
+        &temporary,
+        &begun.inputs.session_name,
+    )
+    .map_err(|findings| Outcome::new(Exit::Usage).findings(findings))?;
+    let Some(minter) = Minter::of(&invocation.environment) else {
+        return Err(Outcome::usage(no_identity(&invocation.environment)));
+    };
+    let token = TokenFile::keep(minter, &temporary, invocation.children.user).await.map_err(|error| {
+        Outcome::usage(
+            Diagnostic::error("no-identity", error.to_string())
+                .help("grant the job `id-token: write`; when it has it, run the job again"),
+        )
+    })?;
+    invocation.children.credentials = Credentials::Roles(csis_engine::Roles { token_file: token.path(), ..judged });
+    Ok(Some(token))
+}
+
+fn no_identity(environment: &std::collections::BTreeMap<String, String>) -> Diagnostic {
+    let finding =
+        Diagnostic::error("no-identity", "`aws-read-role` is given, and this job cannot mint an identity token");
+    if environment.get("ACT").is_some_and(|value| value == "true") {
+        finding.help("`act` mints none: leave the role out, and give the job AWS credentials of your own")
+    } else {
+        finding.help("add `id-token: write` under `permissions:` of the job")
+    }
+}
+
+/// Why the change gets no credentials although it is one of this repository; none when it stays in its reach, or a code owner allowed this commit.
+async fn reach_refused(
+    begun: &Begun<'_>,
+    subject: &Subject,
+    repository: &Repository,
+    base: Option<&Base>,
+    change: &mut Change,
+) -> Option<String> {
+    let base = base?;
+    let workflows = repository
+        .changed_between(&base.commit, "HEAD", &[repository.top.join(".github")])
+        // What cannot be told is not taken for nothing.
+        .unwrap_or_else(|_| vec![".github".into()]);
+    let tree = &change.reading.tree;
+    let what = match &change.before {
+        Some((before, _)) => widening::of(before, tree, &change.reading.findings.0, &workflows),
+        None => vec!["a tree whose base does not load".into()],
+    };
+    if what.is_empty() {
+        return None;
+    }
+    let widened = what.join(", ");
+    if is_allowed(begun, subject).await {
+        change.reading.findings.push(Diagnostic::new(
+            Severity::Note,
+            "reach",
+            format!("this change widens its reach: {widened}; a code owner allowed this commit"),
+        ));
+        return None;
+    }
+    change.reading.findings.push(
+        Diagnostic::warning(
+            "reach",
+            format!("this change widens its reach, so it is planned without credentials: {widened}"),
+        )
+        .help(format!("a code owner reads it as code and then comments `/csis plan {}`", subject.head)),
+    );
+    Some(format!("it widens its reach ({widened}), and no code owner has allowed commit {}", short(&subject.head)))
+}
+
+/// The check run by which a code owner's word on a commit is kept.
+const REACH: &str = "csis / reach";
+
+async fn is_allowed(begun: &Begun<'_>, subject: &Subject) -> bool {
+    let Some(client) = &begun.client else { return false };
+    let of_ours = |run: &checks::CheckRun| {
+        run.app.as_ref().is_some_and(|app| app.slug == begun.app) && run.head_sha.eq_ignore_ascii_case(&subject.head)
+    };
+    let found: Result<Vec<checks::CheckRun>, ApiError> =
+        checks::at(client, &begun.context.repo, &subject.head, REACH).await;
+    let Ok(mut runs) = found else { return false };
+    runs.retain(of_ours);
+    // The newest word counts: an owner may take it back.
+    runs.iter().max_by_key(|run| run.id).is_some_and(|run| run.conclusion.as_deref() == Some("success"))
+}
+
+/// How much of the values a comment shows.
+pub fn detail(inputs: &Inputs, private: bool) -> csis_report::Detail {
+    match (inputs.detail, private) {
+        (DetailInput::Values, _) | (DetailInput::Auto, true) => csis_report::Detail::Values,
+        (DetailInput::Addresses, _) | (DetailInput::Auto, false) => csis_report::Detail::Addresses,
+    }
+}
+
+pub fn short(commit: &str) -> &str {
+    commit.get(..8).unwrap_or(commit)
+}
