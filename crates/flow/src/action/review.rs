@@ -117,7 +117,8 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
         let judging = judge(begun, &subject, &repository, base.as_ref(), stop.clone(), Arc::clone(&board));
         tokio::pin!(judging);
         tokio::select! {
-            made = &mut judging => Some(made),
+            biased;
+            // First: a plan that was interrupted may end in the same moment, and the comment would stay at planning.
             () = stop.stopped() => {
                 let saying = async {
                     if let Some(commenting) = commenting.take() {
@@ -126,12 +127,13 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
                     }
                 };
                 // Seconds are left: the children end while the comment is written, and nothing depends on either's success.
-                let _ = tokio::time::timeout(LEFT, async { tokio::join!(saying, judging) }).await;
+                let _ = tokio::time::timeout(LEFT, async { tokio::join!(saying, &mut judging) }).await;
                 None
             }
+            made = &mut judging => Some(made),
         }
     };
-    let Some(made) = made.filter(|_| !stop.is_stopped()) else {
+    let Some(made) = made else {
         publish::cancelled(begun);
         return Ok(Outcome::new(Exit::Failed)
             .findings(vec![Diagnostic::error("cancelled", "the run was cancelled before its plan was complete")]));
