@@ -23,11 +23,15 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
         Command::Validate => validate::run(&invocation),
         Command::Generate { lifecycles } => generate::run(&invocation, &lifecycles),
         Command::Plan { lifecycles, report } => {
-            let outcome = block_on(plan::run(&invocation, &lifecycles, &report.fail_on, terminal.clone()));
+            let outcome = block_on(async {
+                plan::run(&interruptible(invocation), &lifecycles, &report.fail_on, terminal.clone()).await
+            });
             render(outcome, &report)
         }
         Command::Preview { base, report } => {
-            let outcome = block_on(preview::run(&invocation, base.as_deref(), &report.fail_on, terminal.clone()));
+            let outcome = block_on(async {
+                preview::run(&interruptible(invocation), base.as_deref(), &report.fail_on, terminal.clone()).await
+            });
             render(outcome, &report)
         }
         Command::GatePlan(arguments) => gate_plan::run(&invocation, &gate(arguments)),
@@ -65,6 +69,14 @@ fn invocation(global: &Global) -> Invocation {
         unplanned: None,
         children: csis_flow::invocation::Children::default(),
     }
+}
+
+/// Engines have process groups of their own, so a terminal's interrupt reaches csis alone: it passes the word on. Asked for within the runtime.
+fn interruptible(mut invocation: Invocation) -> Invocation {
+    if let Ok(stop) = csis_engine::Stop::at_interrupt() {
+        invocation.children.stop = stop;
+    }
+    invocation
 }
 
 fn block_on(work: impl Future<Output = Outcome>) -> Outcome {

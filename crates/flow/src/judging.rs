@@ -147,7 +147,10 @@ async fn plan(
     };
     let planned = csis_engine::plan_all(job).await.map_err(|error| {
         let finding = Diagnostic::error("engine", error.to_string()).help(error.help());
-        Outcome::usage(finding)
+        match error {
+            csis_engine::EngineError::Interrupted => Outcome::new(Exit::Failed).findings(vec![finding]),
+            _ => Outcome::usage(finding),
+        }
     })?;
     progress.step(
         "all roots",
