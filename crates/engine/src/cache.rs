@@ -1,23 +1,30 @@
-//! A provider cache that several roots, and several runs on one machine, fill at the same time. The engine does not guard it, so csis does.
+//! A provider cache that several roots, and several runs on one machine, fill and use at the same time. The engine does not guard it, so csis does: filling
+//! lays a provider anew, under the feet of a plan that is about to start it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The file in the cache's folder that runs lock.
 const LOCK: &str = ".csis.lock";
 
 pub struct Cache {
-    within: Mutex<()>,
+    within: RwLock<()>,
     /// None when the configuration names a folder in a way that only the engine understands; then only this run is guarded.
     folder: Option<PathBuf>,
 }
 
-/// The cache is this root's until it is dropped.
-pub struct Held<'a> {
-    _within: MutexGuard<'a, ()>,
+/// The cache is this root's to fill, until it is dropped.
+pub struct Filling<'a> {
+    _within: RwLockWriteGuard<'a, ()>,
+    _across: Option<File>,
+}
+
+/// Nobody fills the cache until it is dropped.
+pub struct Using<'a> {
+    _within: RwLockReadGuard<'a, ()>,
     _across: Option<File>,
 }
 
@@ -30,27 +37,38 @@ impl Cache {
         let folder = folder.replace("$HOME", home);
         let folder =
             folder.strip_prefix("~/").map_or_else(|| PathBuf::from(&folder), |rest| Path::new(home).join(rest));
-        Some(Cache { within: Mutex::default(), folder: folder.is_absolute().then_some(folder) })
+        Some(Cache { within: RwLock::default(), folder: folder.is_absolute().then_some(folder) })
     }
 
-    /// Waits until no other root and no other run fills the cache.
-    pub async fn enter(&self) -> Held<'_> {
-        let within = self.within.lock().await;
-        let across = match &self.folder {
-            Some(folder) => lock(folder).await,
-            None => None,
-        };
-        Held { _within: within, _across: across }
+    /// Of this run alone: nothing is written into its folder, which is not csis's own.
+    pub fn of_this_run(self) -> Cache {
+        Cache { folder: None, ..self }
+    }
+
+    /// Waits until no other root and no other run fills or uses the cache.
+    pub async fn fill(&self) -> Filling<'_> {
+        let within = self.within.write().await;
+        Filling { _within: within, _across: self.lock(File::try_lock).await }
+    }
+
+    /// Waits until nobody fills the cache.
+    pub async fn keep(&self) -> Using<'_> {
+        let within = self.within.read().await;
+        Using { _within: within, _across: self.lock(File::try_lock_shared).await }
+    }
+
+    async fn lock(&self, how: fn(&File) -> Result<(), TryLockError>) -> Option<File> {
+        lock(self.folder.as_ref()?, how).await
     }
 }
 
 /// A folder that cannot be locked is left to the engine, which says what it lacks. The lock is tried anew rather than awaited: a wait in the system could not
 /// be given up.
-async fn lock(folder: &Path) -> Option<File> {
+async fn lock(folder: &Path, how: fn(&File) -> Result<(), TryLockError>) -> Option<File> {
     std::fs::create_dir_all(folder).ok()?;
     let file = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK)).ok()?;
     loop {
-        match file.try_lock() {
+        match how(&file) {
             Ok(()) => return Some(file),
             Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(100)).await,
             Err(TryLockError::Error(_)) => return None,
@@ -81,10 +99,16 @@ mod tests {
         let environment =
             BTreeMap::from([("TF_PLUGIN_CACHE_DIR".to_owned(), folder.path().to_string_lossy().into_owned())]);
         let (one, other) = (Cache::shared(&environment).unwrap(), Cache::shared(&environment).unwrap());
-        let held = one.enter().await;
-        let waiting = tokio::time::timeout(std::time::Duration::from_millis(200), other.enter()).await;
-        assert!(waiting.is_err(), "both hold the cache");
-        drop(held);
+        let short = Duration::from_millis(200);
+        let filling = one.fill().await;
+        assert!(tokio::time::timeout(short, other.fill()).await.is_err(), "both fill the cache");
+        assert!(tokio::time::timeout(short, other.keep()).await.is_err(), "used while it is filled");
+        drop(filling);
+        let using = one.keep().await;
+        assert!(tokio::time::timeout(short, other.keep()).await.is_ok(), "two may use it");
+        assert!(tokio::time::timeout(short, one.fill()).await.is_err(), "filled while this run uses it");
+        assert!(tokio::time::timeout(short, other.fill()).await.is_err(), "filled while another run uses it");
+        drop(using);
     }
 
     #[test]

@@ -7,12 +7,13 @@ use crate::plan::{self, Outputs, Reading, Redactor};
 use crate::process::{Call, Children, Left, ProcessError, find};
 use crate::stop::Stop;
 use crate::trouble::{self, Errors, Trouble};
-use crate::user::UserError;
+use crate::user::{UserError, acting};
 use crate::version::{Version, meets};
 use csis_values::intent::EngineRef;
 use csis_values::plan::{Document, Freshness, Plan};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -176,7 +177,8 @@ impl Steps<'_> {
 
     /// The inputs that decide what `init` makes.
     fn init_inputs(&self) -> Option<Inputs> {
-        let mut now = Inputs::now(&self.copy.directory, &self.engine.to_string()).ok()?;
+        let mut now =
+            acting(self.children.user, || Inputs::now(&self.copy.directory, &self.engine.to_string())).ok()?;
         now.inputs.retain(|name, _| {
             name.starts_with('(')
                 || [".tf", ".tf.json", ".hcl"].iter().any(|end| name.ends_with(end)) && !name.ends_with("_override.tf")
@@ -193,7 +195,7 @@ impl Steps<'_> {
 
     /// Whether the working copy was initialised with just these inputs.
     pub fn is_initialised(&self) -> bool {
-        let known = fs::read(self.copy.directory.join(INITIALISED)).ok();
+        let known = acting(self.children.user, || fs::read(self.copy.directory.join(INITIALISED))).ok();
         let made = self.copy.directory.join(".terraform").is_dir();
         known
             .filter(|_| made)
@@ -231,7 +233,8 @@ impl Steps<'_> {
         if let Some(now) = self.init_inputs()
             && let Ok(text) = serde_json::to_vec(&now)
         {
-            let _ = write_if_changed(&self.copy.directory.join(INITIALISED), &text);
+            let write = || write_if_changed(&self.copy.directory.join(INITIALISED), &text).map_err(io::Error::other);
+            let _ = acting(self.children.user, write);
         }
         Ok(notes)
     }
@@ -244,7 +247,7 @@ impl Steps<'_> {
                 fs::remove_file(old).map_err(|error| self.trouble(&format!("{PLAN}: {error}")))?;
             }
         }
-        let inputs = Inputs::now(&self.copy.directory, &self.engine.to_string())
+        let inputs = acting(self.children.user, || Inputs::now(&self.copy.directory, &self.engine.to_string()))
             .map_err(|error| self.trouble(&format!("the inputs of the plan could not be read: {error}")))?;
         let mut arguments: Vec<String> =
             ["plan", "-input=false", "-lock=false", "-no-color", "-json", "-out=tfplan"].map(str::to_owned).into();
@@ -255,8 +258,7 @@ impl Steps<'_> {
         if !left.status.success() {
             return Err(if errors.is_empty() { self.said(&left) } else { self.trouble(&errors.text()) });
         }
-        inputs
-            .store(&self.copy.directory, &plan_file)
+        acting(self.children.user, || inputs.store(&self.copy.directory, &plan_file))
             .map_err(|error| self.trouble(&format!("the inputs of the plan could not be kept: {error}")))
     }
 
@@ -276,8 +278,11 @@ impl Steps<'_> {
             return Err(self.trouble(&format!("{} told no plan: {why}", self.engine)));
         }
         let plan_file = self.copy.directory.join(PLAN);
-        plan.freshness = inputs::judge_plan_file(&plan_file, &self.engine.to_string()).unwrap_or(Freshness::NotJudged);
-        plan.state = crate::state::of_plan_file(&plan_file);
+        let judged = || {
+            let freshness = inputs::judge_plan_file(&plan_file, &self.engine.to_string());
+            Ok((freshness.unwrap_or(Freshness::NotJudged), crate::state::of_plan_file(&plan_file)))
+        };
+        (plan.freshness, plan.state) = acting(self.children.user, judged).unwrap_or((Freshness::NotJudged, None));
         Ok((plan, outputs))
     }
 }

@@ -186,6 +186,7 @@ pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
     let tokens = Tokens::new(seed(&job.emission));
     let slots = Semaphore::new(job.parallel.max(1));
     let cache = Cache::shared(session.environment());
+    let cache = if job.user.is_some() { cache.map(Cache::of_this_run) } else { cache };
     let order: Vec<Root> = roots.into_iter().cloned().collect();
     let workspace = match materialise::private(&job.tree, &job.generation) {
         Ok(private) => Workspace::open(&job.tree, private, job.user)?,

@@ -113,9 +113,7 @@ pub fn materialise(
             return Err(MaterialiseError::Outside(path.clone()));
         }
         let target = copy.directory.join(name);
-        if let Some(folder) = target.parent() {
-            private_folder(folder)?;
-        }
+        folders_to(&copy.directory, name)?;
         write_if_changed(&target, markers::open(name, text, secrets)?.as_bytes())?;
         laid.insert(PathBuf::from(name));
     }
@@ -126,6 +124,21 @@ pub fn materialise(
         write_if_changed(&copy.directory.join(LOCK), &lock)?;
     }
     Ok(copy)
+}
+
+/// Removes what an engine would take over from an earlier run, e.g. its providers: whoever ran it then may have written there.
+pub(crate) fn forget_made(copy: &WorkingCopy) -> Result<(), MaterialiseError> {
+    let lock = (!copy.locked).then_some(LOCK);
+    for name in [".terraform", INITIALISED].into_iter().chain(lock) {
+        let path = copy.directory.join(name);
+        let removed = match path.symlink_metadata() {
+            Err(_) => continue,
+            Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+        };
+        removed.map_err(|source| MaterialiseError::Io { path, source })?;
+    }
+    Ok(())
 }
 
 /// Carries the provider lock that `init` wrote back into the generation directory, where it is `owner`'s; says whether that changed anything.
@@ -218,6 +231,21 @@ fn drop_stale(top: &Path, folder: &Path, laid: &BTreeSet<PathBuf>) -> Result<(),
     Ok(())
 }
 
+/// Makes the folders between a working copy and a file of it. What stands in their place is replaced: an engine may have left a link there.
+fn folders_to(copy: &Path, name: &str) -> Result<(), MaterialiseError> {
+    let mut folder = copy.to_owned();
+    let mut parts: Vec<&str> = name.split('/').collect();
+    parts.pop();
+    for part in parts {
+        folder.push(part);
+        if folder.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
+            fs::remove_file(&folder).map_err(|source| MaterialiseError::Io { path: folder.clone(), source })?;
+        }
+        private_folder(&folder)?;
+    }
+    Ok(())
+}
+
 /// Makes a folder and its missing parents for their owner alone.
 pub(crate) fn private_folder(path: &Path) -> Result<(), MaterialiseError> {
     let failed = |source| MaterialiseError::Io { path: path.to_owned(), source };
@@ -236,8 +264,7 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), MaterialiseError> {
 
 /// Leaves a file alone that already says it, so that its time tells when it changed.
 pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), MaterialiseError> {
-    let is_link = path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
-    if !is_link && fs::read(path).is_ok_and(|old| old == bytes) {
+    if path.symlink_metadata().is_ok_and(|meta| meta.is_file()) && fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }
     write(path, bytes)
@@ -346,6 +373,14 @@ mod tests {
         )
         .unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::set_permissions(elsewhere.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(elsewhere.path(), private.join("files")).unwrap();
+        let files = emission(&[(&format!("{at}/main.tf"), "x = 1\n"), (&format!("{at}/files/deep/x"), "x")]);
+        materialise(tree.path(), "generated", &files, &root(), &BTreeMap::new()).unwrap();
+        assert_eq!(fs::read_to_string(copy.directory.join("files/deep/x")).unwrap(), "x");
+        let mode_of = fs::metadata(elsewhere.path()).unwrap().permissions().mode() & 0o777;
+        assert!(mode_of == 0o755 && fs::read_dir(elsewhere.path()).unwrap().next().is_none(), "{mode_of:o}");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&copy.directory), mode(&copy.directory.join("main.tf"))), (0o700, 0o600));
     }

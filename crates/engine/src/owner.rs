@@ -6,6 +6,7 @@
 use crate::materialise::WorkingCopy;
 use crate::user::{ChildUser, UserError};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid};
+use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -87,7 +88,7 @@ impl Workspace {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o711))
                 .map_err(|source| self.handing(folder, source))?;
         }
-        lent.again()?;
+        lent.hand()?;
         Ok(Some(lent))
     }
 
@@ -127,8 +128,8 @@ pub struct Lent<'w> {
 }
 
 impl Lent<'_> {
-    /// Hands over what csis has laid since.
-    pub fn again(&self) -> Result<(), UserError> {
+    /// Hands over what csis has laid.
+    fn hand(&self) -> Result<(), UserError> {
         let path = &self.copy.directory;
         give(path, &|uid| uid != self.user.uid, self.user.into()).map_err(|source| self.workspace.handing(path, source))
     }
@@ -162,6 +163,8 @@ fn give_folder(folder: &OwnedFd, from: &dyn Fn(u32) -> bool, to: Owner, depth: u
     if from(rustix::fs::fstat(folder)?.st_uid) {
         rustix::fs::fchown(folder, uid, gid)?;
     }
+    // One that cannot be given keeps no other from it.
+    let mut result = Ok(());
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -172,13 +175,32 @@ fn give_folder(folder: &OwnedFd, from: &dyn Fn(u32) -> bool, to: Owner, depth: u
         let Ok(meta) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         if FileType::from_raw_mode(meta.st_mode) == FileType::Directory {
             if let Ok(below) = rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
-                give_folder(&below, from, to, depth + 1)?;
+                result = result.and(give_folder(&below, from, to, depth + 1));
             }
         } else if from(meta.st_uid) && meta.st_nlink == 1 {
-            rustix::fs::chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?;
+            result = result.and(give_file(folder, name, from, to));
         }
     }
+    result
+}
+
+/// What is judged is what is given, whatever stands under the name meanwhile.
+#[cfg(target_os = "linux")]
+fn give_file(folder: &OwnedFd, name: &CStr, from: &dyn Fn(u32) -> bool, to: Owner) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { return Ok(()) };
+    let meta = rustix::fs::fstat(&file)?;
+    if from(meta.st_uid) && meta.st_nlink == 1 {
+        let (uid, gid) = (Some(Uid::from_raw(to.uid)), Some(Gid::from_raw(to.gid)));
+        rustix::fs::chownat(&file, c"", uid, gid, AtFlags::EMPTY_PATH)?;
+    }
     Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_file(folder: &OwnedFd, name: &CStr, _: &dyn Fn(u32) -> bool, to: Owner) -> io::Result<()> {
+    let (uid, gid) = (Some(Uid::from_raw(to.uid)), Some(Gid::from_raw(to.gid)));
+    Ok(rustix::fs::chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 #[cfg(test)]
@@ -244,7 +266,7 @@ mod tests {
                 (4001, 0o711, 0o700)
             );
             fs::write(copy.directory.join("later"), "").unwrap();
-            lent.again().unwrap();
+            lent.hand().unwrap();
             assert_eq!(uid(&copy.directory.join("later")), 4003);
         }
         assert_eq!((uid(&copy.directory), uid(&copy.directory.join("later"))), (4001, 4001));

@@ -164,7 +164,13 @@ impl Call<'_> {
         let (stdout, stderr) = running.outputs();
         let stdout = stdout.ok_or_else(|| self.failed(std::io::ErrorKind::BrokenPipe.into()))?;
         let stdout = std::fs::File::from(stdout.into_owned_fd().map_err(|source| self.failed(source))?);
-        let reader = tokio::task::spawn_blocking(move || read(stdout));
+        // No thread of the runtime: one that waits for whoever still holds the output would keep csis from ending.
+        let (tell, reader) = tokio::sync::oneshot::channel();
+        std::thread::Builder::new()
+            .spawn(move || {
+                let _ = tell.send(read(stdout));
+            })
+            .map_err(|source| self.failed(source))?;
         let reading = async { tokio::join!(reader, tail(stderr, |_| {})) };
         let ((value, stderr), status) = self.attend(running, reading).await?;
         let value = value.map_err(|error| self.failed(std::io::Error::other(error)))?;

@@ -126,7 +126,6 @@ impl Session {
         let files = tempfile::Builder::new().prefix("csis-session-").tempdir_in(temporary)?;
         private_folder(files.path()).map_err(io::Error::other)?;
         let own = |path: &Path| user.map_or(Ok(()), |user| user.own(path));
-        own(files.path())?;
         for (name, variable, text) in
             [("config", "AWS_CONFIG_FILE", config), ("credentials", "AWS_SHARED_CREDENTIALS_FILE", keys)]
         {
@@ -139,10 +138,12 @@ impl Session {
             session.live_apart(files.path(), ambient, user)?;
         }
         let mut token = None;
+        // Last: what csis makes in it, it makes in a folder of its own.
+        own(files.path())?;
         if let Some(user) = user {
             user.reads(files.path()).map_err(io::Error::other)?;
             if let Credentials::Roles(roles) = credentials {
-                token = Some(LentToken::lend(&roles.token_file, user)?);
+                token = LentToken::lend(&roles.token_file, user)?;
             }
         }
         Ok(Session { _files: Some(files), _token: token, ..session })
@@ -300,9 +301,11 @@ struct LentToken {
 }
 
 impl LentToken {
-    fn lend(path: &Path, user: ChildUser) -> io::Result<LentToken> {
+    /// None when it is the user's already: then it is another's to take back.
+    fn lend(path: &Path, user: ChildUser) -> io::Result<Option<LentToken>> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("the web identity: {error}"));
-        let lent = LentToken { path: path.to_owned(), owner: Owner::of(path).map_err(named)? };
+        let owner = Owner::of(path).map_err(named)?;
+        let lent = (owner != user.into()).then(|| LentToken { path: path.to_owned(), owner });
         user.own(path).map_err(named)?;
         user.reads(path).map_err(io::Error::other)?;
         Ok(lent)

@@ -71,6 +71,22 @@ impl ChildUser {
         if real.metadata().is_ok_and(|meta| !self.may(&meta, want)) { Err(closed(path)) } else { Ok(()) }
     }
 
+    /// The calling thread acts as this user from now on. Its real user stays root, so that no child may trace it.
+    #[cfg(target_os = "linux")]
+    fn put_on(self) -> io::Result<()> {
+        use rustix::process::{Gid, Uid};
+        use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+        set_thread_groups(&[])?;
+        set_thread_res_gid(None::<Gid>, Some(Gid::from_raw(self.gid)), None::<Gid>)?;
+        set_thread_res_uid(None::<Uid>, Some(Uid::from_raw(self.uid)), None::<Uid>)?;
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn put_on(self) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "children run as another user on Linux alone"))
+    }
+
     fn may(self, meta: &Metadata, want: u32) -> bool {
         let shift = match () {
             () if meta.uid() == self.uid => 6,
@@ -79,6 +95,20 @@ impl ChildUser {
         };
         (meta.mode() >> shift) & want == want
     }
+}
+
+/// Does something with the rights of a user, or with csis's own when there is none. What a child has made may lead anywhere, and is read and written as the
+/// child itself could.
+pub(crate) fn acting<T: Send>(user: Option<ChildUser>, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    let Some(user) = user else { return work() };
+    std::thread::scope(|scope| {
+        // A thread has rights of its own, and this one ends with the work.
+        let acting = std::thread::Builder::new().spawn_scoped(scope, || {
+            user.put_on()?;
+            work()
+        })?;
+        acting.join().unwrap_or_else(|_| Err(io::Error::other("the work on it broke off")))
+    })
 }
 
 #[cfg(test)]
@@ -113,6 +143,30 @@ mod tests {
         let own = fs::metadata(&file).unwrap();
         ChildUser { uid: own.uid(), gid: 1 }.reads(&file).unwrap();
         ChildUser { uid: 54321, gid: own.gid() }.reads(&file).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn acting_as_a_user_is_all_that_it_may_and_leaves_csis_root() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let (hidden, made) = (folder.path().join("hidden"), folder.path().join("made"));
+        fs::write(&hidden, "for root").unwrap();
+        fs::set_permissions(&hidden, Permissions::from_mode(0o640)).unwrap();
+        let user = ChildUser { uid: 54321, gid: 54322 };
+        let refused = acting(Some(user), || fs::read(&hidden)).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        for own in ["environ", "mem"] {
+            let refused = acting(Some(user), || fs::File::open(format!("/proc/self/{own}"))).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "{own}");
+        }
+        acting(Some(user), || fs::write(&made, "")).unwrap();
+        let made = fs::metadata(&made).unwrap();
+        assert_eq!((made.uid(), made.gid()), (54321, 54322));
+        assert_eq!(acting(None, || fs::read(&hidden)).unwrap(), b"for root");
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! The work on one root: its working copy, the wait for its producers, and the engine's steps.
 
+use crate::cache::Using;
 use crate::engine::{Engine, Steps};
 use crate::graph::{Done, PlannedRoot, RootOutcome, RootResult, Shared, Timing, Told, emitted, engine_key};
 use crate::inputs::Inputs;
 use crate::materialise::{self, WorkingCopy};
 use crate::needs;
-use crate::owner::{Lent, Workspace};
+use crate::owner::Workspace;
 use crate::stub::{self, Stub};
 use crate::trouble::Trouble;
-use crate::user::{ChildUser, UserError};
+use crate::user::{ChildUser, UserError, acting};
 use csis_values::emission::EmittedRoot;
 use csis_values::intent::{BuildRef, Content, Root};
 use csis_values::plan::{Action, Plan};
 use std::collections::BTreeMap;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// Why a consumer gets no plan of its own.
@@ -78,7 +80,7 @@ struct Work<'a> {
     before: Duration,
 }
 
-impl Work<'_> {
+impl<'s> Work<'s> {
     fn tell(&self, what: &str) {
         self.shared.job.progress.step(&self.root.id, what);
     }
@@ -106,6 +108,11 @@ impl Work<'_> {
         self.check_profiles(emitted)?;
         let copy = materialise::materialise(&job.tree, &job.generation, &job.emission, emitted, &job.secrets)
             .map_err(|error| of_trouble(crate::trouble::judge(&error.to_string(), &shared.redactor, &[&job.tree])))?;
+        if job.user.is_some() {
+            materialise::forget_made(&copy).map_err(|error| RootOutcome::Failed {
+                why: crate::trouble::shown(&error.to_string(), &shared.redactor, &[&job.tree]),
+            })?;
+        }
         let steps = Steps {
             engine,
             copy: &copy,
@@ -126,8 +133,8 @@ impl Work<'_> {
         }
         let skipped = self.prepare(&steps, emitted, false).await?;
         let stubs = self.stubs(emitted, producers).await?;
-        stub::lay(&copy.directory, &stubs).map_err(|error| RootOutcome::Failed { why: error.to_string() })?;
-        lent.as_ref().map_or(Ok(()), Lent::again).map_err(failed)?;
+        acting(job.user, || stub::lay(&copy.directory, &stubs).map_err(io::Error::other))
+            .map_err(|error| RootOutcome::Failed { why: error.to_string() })?;
         let variables = self.variables();
         let mut planned = self.plan(&steps, &variables).await;
         if skipped && planned.is_err() {
@@ -138,10 +145,13 @@ impl Work<'_> {
         planned.map_err(|trouble| self.of_trouble(trouble))?;
         self.tell("reading the plan");
         let started = Instant::now();
+        // The cache before the slot, in the order of those who fill it.
+        let using = self.using().await;
         let slot = shared.slots.acquire().await;
         let read = steps.show(&self.root.id, &shared.tokens).await;
         drop(slot);
         self.timing.show += started.elapsed();
+        drop(using);
         let (plan, outputs) = read.map_err(|trouble| self.of_trouble(trouble))?;
         // Nothing that is carried out of it changes any more.
         drop(lent);
@@ -183,7 +193,7 @@ impl Work<'_> {
         // The cache first: who waits for it must not keep others from planning.
         let cache = match &self.shared.cache {
             Some(cache) => tokio::select! {
-                held = cache.enter() => Some(held),
+                held = cache.fill() => Some(held),
                 // Nothing starts any more.
                 () = self.shared.job.stop.stopped() => None,
             },
@@ -200,13 +210,23 @@ impl Work<'_> {
     }
 
     async fn plan(&mut self, steps: &Steps<'_>, variables: &BTreeMap<String, String>) -> Result<(), Trouble> {
+        let using = self.using().await;
         let slot = self.shared.slots.acquire().await;
         self.tell("planning");
         let started = Instant::now();
         let planned = steps.plan(&self.root.replace, variables).await;
         self.timing.plan += started.elapsed();
-        drop(slot);
+        drop((slot, using));
         planned
+    }
+
+    /// Keeps the provider cache as it is while providers are started from it.
+    async fn using(&self) -> Option<Using<'s>> {
+        let cache = self.shared.cache.as_ref()?;
+        tokio::select! {
+            using = cache.keep() => Some(using),
+            () = self.shared.job.stop.stopped() => None,
+        }
     }
 
     /// Waits for the producers and decides what stands in for each one's state.

@@ -207,6 +207,71 @@ async fn a_lock_that_is_a_link_is_not_carried_out() {
 }
 
 #[tokio::test]
+async fn a_link_that_a_child_lays_leads_csis_nowhere() {
+    if !is_root() {
+        return;
+    }
+    let outside = tempfile::tempdir().unwrap();
+    mode(outside.path(), 0o777);
+    let (hidden, made) = (outside.path().join("hidden"), outside.path().join("made"));
+    fs::write(&hidden, "for root alone").unwrap();
+    mode(&hidden, 0o600);
+    let [tfplan, input] = ["tfplan", "more.tf"].map(|link| {
+        let mut tree = Tree::new("", LEDGER, "");
+        let script = format!(
+            "case $1 in\ninit) ln -sf {made} $TF_PLUGIN_CACHE_DIR/.csis.lock; ln -sf {made} .csis-initialised.json; ln -sf {made} tfplan.inputs.json ;;\nplan) echo > tfplan; ln -sf {hidden} {link} ;;\nshow) echo '{{\"format_version\":\"1.2\",\"resource_changes\":[]}}' ;;\nesac",
+            made = made.display(),
+            hidden = hidden.display()
+        );
+        faked(&mut tree, &script);
+        tree.environment.insert("TF_PLUGIN_CACHE_DIR".into(), "/nowhere".into());
+        kept(&tree);
+        tree
+    });
+    for tree in [&tfplan, &input, &input] {
+        let mut job = tree.job();
+        job.user = Some(USER);
+        // One after the other: the second finds what the first laid in the cache.
+        job.parallel = 1;
+        let result = plan_all(job).await.unwrap();
+        assert!(!made.exists(), "csis wrote through a link: {result:?}");
+        let digest = csis_values::sha256(fs::read(&hidden).unwrap());
+        let private = tree.folder.path().join("_private");
+        for file in below(&private).into_iter().filter(|path| path.symlink_metadata().unwrap().is_file()) {
+            let text = fs::read(&file).unwrap();
+            assert!(!String::from_utf8_lossy(&text).contains(&digest), "{} tells of it", file.display());
+        }
+        let told = format!("{result:?}");
+        assert!(tree.folder.path() == input.folder.path() || told.contains("Permission denied"), "{told}");
+        assert_eq!((uid(&hidden), hidden.metadata().unwrap().mode() & 0o777), (0, 0o600));
+    }
+}
+
+#[tokio::test]
+async fn another_user_finds_nothing_that_an_earlier_run_installed() {
+    if !is_root() {
+        return;
+    }
+    let mut tree = Tree::new("", LEDGER, "");
+    let found = tree.folder.path().join("found");
+    fs::write(&found, "").unwrap();
+    let script = format!(
+        "case $1 in\ninit) ls -A >> {}; mkdir -p .terraform/providers; echo > .terraform.lock.hcl; exit ;;\nplan) exit 1 ;;\nesac",
+        found.display()
+    );
+    faked(&mut tree, &script);
+    kept(&tree);
+    mode(&found, 0o666);
+    for _ in 0..2 {
+        let mut job = tree.job();
+        job.user = Some(USER);
+        plan_all(job).await.unwrap();
+    }
+    let found = fs::read_to_string(found).unwrap();
+    assert_eq!(found, "main.tf\nx.tfbackend.hcl\n".repeat(4), "two roots, each initialised twice");
+}
+
+#[tokio::test]
 async fn a_stopped_run_says_so_and_starts_nothing_more() {
     let mut tree = Tree::new("", LEDGER, "");
     let calls = tree.folder.path().join("calls");

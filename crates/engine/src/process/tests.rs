@@ -42,6 +42,19 @@ async fn stdout_can_be_read_as_a_stream() {
     assert_eq!((text.as_str(), left.status.success()), ("one\ntwo\n", true));
 }
 
+#[test]
+fn an_output_that_is_held_does_not_keep_csis_from_ending() {
+    let environment = environment();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let started = std::time::Instant::now();
+    // It leaves its group, so that nothing ends it.
+    let call = shell("setsid sleep 20 & exit 0", &environment, Duration::from_millis(400));
+    let ended = runtime.block_on(call.pipe(|file| std::io::read_to_string(file).map(drop)));
+    assert!(matches!(ended, Err(ProcessError::Timeout { .. })), "{ended:?}");
+    drop(runtime);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
 #[tokio::test]
 async fn the_environment_is_the_given_one() {
     let environment = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
