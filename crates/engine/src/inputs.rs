@@ -161,13 +161,14 @@ fn add_folder(
         if is_root && folder == root && is_output(&file) || file == ".terraform" || file == ".git" {
             continue;
         }
-        let kind = fs::metadata(entry.path())?;
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
+        let kind = fs::metadata(entry.path()).map_err(named)?;
         if kind.is_dir() {
             // A folder of a module may be a module that nobody calls; its templates may be read all the same.
             add_folder(&entry.path(), root, &path, is_root, inputs, modules)?;
             continue;
         }
-        let bytes = fs::read(entry.path())?;
+        let bytes = fs::read(entry.path()).map_err(named)?;
         if [".tf", ".tf.json"].iter().any(|end| file.ends_with(end)) {
             let from = PathBuf::from(name);
             modules.extend(local_sources(&String::from_utf8_lossy(&bytes)).map(|source| (from.clone(), source)));

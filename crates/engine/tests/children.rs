@@ -191,7 +191,7 @@ async fn a_lock_that_is_a_link_is_not_carried_out() {
     let hidden = tempfile::NamedTempFile::new().unwrap();
     fs::write(hidden.path(), "for root alone").unwrap();
     let script = format!(
-        "case $1 in\ninit) ln -s {} .terraform.lock.hcl ;;\nplan) echo > tfplan ;;\nshow) echo '{{\"format_version\":\"1.2\",\"resource_changes\":[]}}' ;;\nesac",
+        "case $1 in\nplan) echo > tfplan ;;\nshow) ln -s {} .terraform.lock.hcl; echo '{{\"format_version\":\"1.2\",\"resource_changes\":[]}}' ;;\nesac",
         hidden.path().display()
     );
     faked(&mut tree, &script);
@@ -242,7 +242,7 @@ async fn a_link_that_a_child_lays_leads_csis_nowhere() {
             assert!(!String::from_utf8_lossy(&text).contains(&digest), "{} tells of it", file.display());
         }
         let told = format!("{result:?}");
-        assert!(tree.folder.path() == input.folder.path() || told.contains("Permission denied"), "{told}");
+        assert!(told.contains("Permission denied"), "{told}");
         assert_eq!((uid(&hidden), hidden.metadata().unwrap().mode() & 0o777), (0, 0o600));
     }
 }
