@@ -194,7 +194,9 @@ output "storage_ledger" {
     let fleet = format!(
         "{READS}module \"instance_api_1\" {{\n  source    = \"../../../../tfmodules/aws_instance\"\n  name      = \"api-1\"\n  ami_id    = \"ami-0a9a90000000000a1\"\n  tags      = {{ point = data.terraform_remote_state.volumes.outputs.storage_ledger.access_point_ids[\"GROUP\"] }}\n}}\n"
     );
-    let Some((mut tree, engine)) = bench(storage, &fleet.replace("GROUP", "web")) else { return };
+    // It is applied and stays: a second run against the same account makes another.
+    let storage = storage.replace("\"ledger\"", &format!("\"ledger-{}\"", std::process::id()));
+    let Some((mut tree, engine)) = bench(&storage, &fleet.replace("GROUP", "web")) else { return };
     plan_all(tree.job()).await.unwrap();
     tree.apply(&engine, STORAGE_DIR);
     for file in ["storage", "fleet"] {
