@@ -135,7 +135,7 @@ async fn plan(
         only: None,
         tools: invocation.tools.clone(),
         environment: invocation.environment.clone(),
-        secrets: reading.plaintexts(),
+        secrets: opened(invocation, reading),
         hidden: reading.hidden(),
         parallel: invocation.parallel,
         limit: STEP_LIMIT,
@@ -161,6 +161,14 @@ async fn plan(
         ),
     );
     Ok(planned.roots)
+}
+
+/// Encrypted values are opened only for plans that get credentials: code that nobody allowed yet would carry them off as well.
+fn opened(invocation: &Invocation, reading: &Reading) -> BTreeMap<String, String> {
+    match invocation.children.credentials {
+        csis_engine::Credentials::Nothing { .. } => BTreeMap::new(),
+        _ => reading.plaintexts(),
+    }
 }
 
 /// A report of a tree that its rules refuse: nothing is planned, and the refusals are what a reader needs.

@@ -42,6 +42,7 @@ async fn stdout_can_be_read_as_a_stream() {
     assert_eq!((text.as_str(), left.status.success()), ("one\ntwo\n", true));
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_is_held_does_not_keep_csis_from_ending() {
     let environment = environment();

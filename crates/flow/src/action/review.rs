@@ -173,8 +173,18 @@ pub struct Base {
 }
 
 fn find_base(begun: &Begun<'_>, repository: &Repository, subject: &Subject) -> Result<Option<Base>, Outcome> {
-    let Some(wanted) = &subject.base else { return Ok(None) };
     let head = repository.head().unwrap_or_default();
+    // What a check run says of a commit must have been judged from that commit.
+    if !matches!(subject.base, Some(BaseCommit::OfMerge { .. })) && head != subject.head {
+        return Err(Outcome::usage(
+            Diagnostic::error(
+                "checkout",
+                format!("the checkout is at {}, and this run is about {}", short(&head), short(&subject.head)),
+            )
+            .help("leave `ref` of actions/checkout at its default"),
+        ));
+    }
+    let Some(wanted) = &subject.base else { return Ok(None) };
     let wrong_checkout = || {
         Outcome::usage(
             Diagnostic::error(

@@ -103,7 +103,8 @@ pub fn of(
         return Err(found);
     }
     Ok(Roles {
-        default: input.default.clone().or_else(|| distinct.into_iter().next().cloned()),
+        // A runtime's own line is more than the role for all.
+        default: distinct.into_iter().next().cloned().or_else(|| input.default.clone()),
         by_profile,
         token_file: token_file.to_owned(),
         session_name: session_name.to_owned(),

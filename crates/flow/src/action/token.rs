@@ -29,7 +29,7 @@ impl TokenFile {
         let first = minter.mint(AWS).await?;
         let path = folder.path().join("token");
         write(&path, &first, user).map_err(failed)?;
-        own(folder.path(), user).map_err(failed)?;
+        enterable(folder.path()).map_err(failed)?;
         let mut half = half_life(&first);
         let renewing = tokio::spawn(async move {
             loop {
@@ -65,7 +65,11 @@ fn half_life(token: &IdToken) -> Duration {
 fn write(path: &Path, token: &IdToken, user: Option<ChildUser>) -> std::io::Result<()> {
     let aside = path.with_extension("new");
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    // The folder is csis's own, so nobody else lays anything there; a leftover of a write that failed is taken away, never written through.
+    if aside.symlink_metadata().is_ok() {
+        std::fs::remove_file(&aside)?;
+    }
+    options.write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -78,10 +82,22 @@ fn write(path: &Path, token: &IdToken, user: Option<ChildUser>) -> std::io::Resu
     std::fs::rename(&aside, path)
 }
 
+/// Others may open what they know the name of, and lay nothing there.
+#[cfg(unix)]
+fn enterable(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o711))
+}
+
+#[cfg(not(unix))]
+fn enterable(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
 #[cfg(unix)]
 fn own(path: &Path, user: Option<ChildUser>) -> std::io::Result<()> {
     match user {
-        Some(user) => std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid)),
+        Some(user) => std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)),
         None => Ok(()),
     }
 }
@@ -89,4 +105,24 @@ fn own(path: &Path, user: Option<ChildUser>) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn own(_: &Path, _: Option<ChildUser>) -> std::io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use csis_github::identity::Claims;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    #[test]
+    fn a_renewal_is_never_written_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, hidden) = (folder.path().join("token"), folder.path().join("hidden"));
+        std::fs::write(&hidden, "kept").unwrap();
+        symlink(&hidden, path.with_extension("new")).unwrap();
+        let token = IdToken { token: "fresh".to_owned().into(), claims: Claims::default() };
+        write(&path, &token, None).unwrap();
+        assert_eq!(std::fs::read_to_string(&hidden).unwrap(), "kept");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "fresh");
+        assert_eq!(path.symlink_metadata().unwrap().mode() & 0o777, 0o600);
+    }
 }
