@@ -39,6 +39,15 @@ impl Ask {
         format!("{}/repositories/{repo}{slash}{}{mark}{query}", self.base, rest.join("/"))
     }
 
+    /// The filter `state`: open ones alone, closed ones alone, or all.
+    pub(crate) fn open_only(&self) -> Option<bool> {
+        match self.param("state").unwrap_or("open") {
+            "open" => Some(true),
+            "closed" => Some(false),
+            _ => None,
+        }
+    }
+
     pub fn param(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }

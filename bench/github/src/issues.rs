@@ -16,11 +16,7 @@ const WRITE: Need = Need::write(&[("issues", Level::Write)]);
 /// `GET /repos/{owner}/{repo}/issues`
 pub(crate) fn list(state: &State, ask: &Ask) -> Reply {
     let repo = &state.repos[&access::enter(state, ask, READ)?];
-    let open = match ask.param("state").unwrap_or("open") {
-        "open" => Some(true),
-        "closed" => Some(false),
-        _ => None,
-    };
+    let open = ask.open_only();
     let labels: Vec<&str> = ask.param("labels").map_or(Vec::new(), |names| names.split(',').collect());
     let creator = ask.param("creator");
     let since = comments::since(ask)?;

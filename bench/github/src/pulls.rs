@@ -48,11 +48,7 @@ pub(crate) fn get(state: &State, ask: &Ask, number: &str) -> Reply {
 /// `GET /repos/{owner}/{repo}/pulls`
 pub(crate) fn list(state: &State, ask: &Ask) -> Reply {
     let repo = &state.repos[&access::enter(state, ask, READ)?];
-    let open = match ask.param("state").unwrap_or("open") {
-        "open" => Some(true),
-        "closed" => Some(false),
-        _ => None,
-    };
+    let open = ask.open_only();
     // Without `OWNER:` the filter is not a filter: GitHub ignores it and lists everything.
     let head = ask.param("head").filter(|head| head.contains(':'));
     let base = ask.param("base");

@@ -1,5 +1,6 @@
 //! Check runs: the verdict beside the commit, with annotations on the lines that it is about.
 
+use crate::transport::encoded;
 use crate::{ApiError, Client, Repo};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -113,8 +114,7 @@ pub async fn create(client: &Client, repo: &Repo, check: &Check) -> Result<Check
 
 /// The check runs of a name at a commit, every attempt's.
 pub async fn at(client: &Client, repo: &Repo, head: &str, name: &str) -> Result<Vec<CheckRun>, ApiError> {
-    let name: String = name.replace('%', "%25").replace(' ', "%20").replace('/', "%2F").replace('&', "%26");
-    let path = repo.path(&format!("/commits/{head}/check-runs?filter=all&check_name={name}"));
+    let path = repo.path(&format!("/commits/{head}/check-runs?filter=all&check_name={}", encoded(name)));
     client.pages(&path, Some("check_runs"), 1000).await
 }
 

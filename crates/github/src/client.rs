@@ -1,11 +1,10 @@
 //! The one client: every call to GitHub goes through it.
 
 use crate::answer::{self, Answer};
+use crate::transport::{self, Carrier};
 use crate::{ApiError, Context};
 use bytes::Bytes;
-use http::{Method, Request, Uri};
-use http_body_util::{BodyExt, Limited};
-use octocrab::Octocrab;
+use http::{Method, Request};
 pub use secrecy::SecretString as Secret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -42,16 +41,14 @@ impl Default for Pace {
 
 /// How often a call that may be repeated is made.
 const TRIES: u32 = 4;
-/// The greatest answer that is read.
-const ANSWER: usize = 32 << 20;
 const REDIRECTS: u32 = 3;
 /// GitHub's greatest page.
 const PAGE: usize = 100;
 
 pub struct Client {
-    rest: Octocrab,
+    rest: Carrier,
     /// GraphQL stands beside the REST base, not below it.
-    graph: Octocrab,
+    graph: Carrier,
     base: Base,
     graph_path: String,
     pace: Pace,
@@ -68,10 +65,9 @@ struct Base {
 
 impl Base {
     fn of(url: &str) -> Result<Base, ApiError> {
-        let refuse = || ApiError::Unreadable(format!("`{url}` is no address of an API"));
-        let uri: Uri = url.parse().map_err(|_| refuse())?;
-        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return Err(refuse()) };
-        Ok(Base { origin: format!("{scheme}://{authority}"), path: uri.path().trim_end_matches('/').to_owned() })
+        let (origin, path) =
+            transport::split(url).ok_or_else(|| ApiError::Unreadable(format!("`{url}` is no address of an API")))?;
+        Ok(Base { origin, path: path.trim_end_matches('/').to_owned() })
     }
 
     /// The path and query of a place that an answer names; none when it is on another host.
@@ -79,9 +75,8 @@ impl Base {
         if place.starts_with('/') && !place.starts_with("//") {
             return Some(place.to_owned());
         }
-        let uri: Uri = place.parse().ok()?;
-        let origin = format!("{}://{}", uri.scheme_str()?, uri.authority()?);
-        (origin == self.origin).then(|| uri.path_and_query().map_or("/", |p| p.as_str()).to_owned())
+        let (origin, path) = transport::split(place)?;
+        (origin == self.origin).then_some(path)
     }
 }
 
@@ -103,9 +98,10 @@ impl Client {
     pub fn new(context: &Context, token: &Secret, pace: Pace) -> Result<Client, ApiError> {
         let base = Base::of(&context.api)?;
         let graph = Base::of(&context.graphql)?;
+        let carrier = |origin: &str| Carrier::new(origin, token, pace.call).map_err(ApiError::Unavailable);
         Ok(Client {
-            rest: octocrab(&base.origin, token, pace)?,
-            graph: octocrab(&graph.origin, token, pace)?,
+            rest: carrier(&base.origin)?,
+            graph: carrier(&graph.origin)?,
             graph_path: if graph.path.is_empty() { "/graphql".into() } else { graph.path },
             base,
             pace,
@@ -185,12 +181,8 @@ impl Client {
     /// A GraphQL change that may be made twice without harm.
     pub async fn change<T: DeserializeOwned>(&self, query: &str, variables: &Value) -> Result<T, ApiError> {
         let body = serde_json::json!({"query": query, "variables": variables});
-        let mut last = self.last_write.lock().await;
-        self.breathe(*last).await;
-        let reply = self.call(&Method::POST, &self.graph_path, Some((&body, Place::Graph)), Repeat::Safe).await;
-        *last = Some(Instant::now());
-        drop(last);
-        graph_data(&reply?.body)
+        let reply = self.in_turn(&Method::POST, &self.graph_path, Some((&body, Place::Graph)), Repeat::Safe).await?;
+        graph_data(&reply.body)
     }
 
     fn below(&self, path: &str) -> String {
@@ -208,18 +200,24 @@ impl Client {
             .map(serde_json::to_value)
             .transpose()
             .map_err(|error| ApiError::Invalid(format!("what was to be sent is no JSON: {error}")))?;
-        // Held while the call lasts: writes are made one after the other.
-        let mut last = self.last_write.lock().await;
-        self.breathe(*last).await;
-        let reply = self.call(method, &self.below(path), body.as_ref().map(|b| (b, Place::Rest)), repeat).await;
-        *last = Some(Instant::now());
-        reply
+        self.in_turn(method, &self.below(path), body.as_ref().map(|b| (b, Place::Rest)), repeat).await
     }
 
-    async fn breathe(&self, last: Option<Instant>) {
-        if let Some(last) = last {
+    /// Writes are made one after the other, with time between them.
+    async fn in_turn(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<(&Value, Place)>,
+        repeat: Repeat,
+    ) -> Result<Reply, ApiError> {
+        let mut last = self.last_write.lock().await;
+        if let Some(last) = *last {
             tokio::time::sleep_until(last + self.pace.between_writes).await;
         }
+        let reply = self.call(method, path, body, repeat).await;
+        *last = Some(Instant::now());
+        reply
     }
 
     async fn call(
@@ -283,27 +281,20 @@ impl Client {
             .method(method)
             .uri(path)
             .header("accept", "application/vnd.github+json")
-            .header("x-github-api-version", "2022-11-28")
-            .header("user-agent", concat!("csis/", env!("CARGO_PKG_VERSION")));
+            .header("x-github-api-version", "2022-11-28");
         let kept = (method == Method::GET).then(|| self.kept.lock().ok()?.get(path).cloned()).flatten();
         if let Some((tag, _)) = &kept {
             request = request.header("if-none-match", tag);
         }
-        let request = match body {
-            Some((body, _)) => request.header("content-type", "application/json").body(body.to_string()),
-            None => request.body(String::new()),
+        let body = match body {
+            Some((body, _)) => {
+                request = request.header("content-type", "application/json");
+                body.to_string()
+            }
+            None => String::new(),
         };
-        let request = request.map_err(|error| error.to_string())?;
         self.calls.fetch_add(1, Ordering::Relaxed);
-        let exchange = async {
-            let response = client.execute(request).await.map_err(|error| cause(&error))?;
-            let (parts, body) = response.into_parts();
-            let body = Limited::new(body, ANSWER).collect().await.map_err(|error| error.to_string())?.to_bytes();
-            Ok::<_, String>((parts, body))
-        };
-        let (parts, body) = tokio::time::timeout(self.pace.call, exchange)
-            .await
-            .map_err(|_| format!("no answer within {} s", self.pace.call.as_secs()))??;
+        let (parts, body) = client.exchange(request, body).await?;
         let answer = answer::read(parts.status, &parts.headers, &body);
         let next = parts.headers.get("link").and_then(|link| next_page(link.to_str().ok()?));
         let body = match (&answer, kept) {
@@ -334,35 +325,13 @@ enum Place {
     Graph,
 }
 
-/// octocrab as the carrier alone: its own repeating and redirecting would do a write twice or carry it elsewhere.
-fn octocrab(origin: &str, token: &Secret, pace: Pace) -> Result<Octocrab, ApiError> {
-    let failed = |error: octocrab::Error| ApiError::Unavailable(cause(&error));
-    Octocrab::builder()
-        .base_uri(origin)
-        .map_err(failed)?
-        .personal_token(token.clone())
-        .set_connect_timeout(Some(pace.call))
-        .set_read_timeout(Some(pace.call))
-        .build()
-        .map_err(failed)
-}
-
 /// A write is never carried on: what stands at the other place is not what was meant.
 fn may_follow(method: &Method) -> bool {
     method == Method::GET
 }
 
-/// The innermost reason: the outer ones say `Service Error`.
-fn cause(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
-}
-
 fn host(place: &str) -> String {
-    place.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_else(|| "another place".into())
+    transport::split(place).map_or_else(|| "another place".into(), |(origin, _)| origin)
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {

@@ -1,6 +1,7 @@
 //! Comments of a pull request, and which of them is ours: by the hidden marker *and* the author.
 
 use crate::marker::Marker;
+use crate::transport::encoded;
 use crate::{ApiError, Client, Repo};
 use serde::Deserialize;
 use serde_json::json;
@@ -68,8 +69,7 @@ impl Conversation {
 
     /// Those made or edited since a time as the API writes it.
     pub async fn since(&self, time: &str) -> Result<Vec<Comment>, ApiError> {
-        let time = time.replace(':', "%3A").replace('+', "%2B");
-        let path = self.repo.path(&format!("/issues/{}/comments?since={time}", self.number));
+        let path = self.repo.path(&format!("/issues/{}/comments?since={}", self.number, encoded(time)));
         self.client.pages(&path, None, MOST).await
     }
 

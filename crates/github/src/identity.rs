@@ -1,10 +1,10 @@
 //! The identity token of a job, minted by GitHub for one audience.
 
 use crate::Secret;
+use crate::transport::{self, Carrier, encoded};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::{Request, Uri};
-use http_body_util::{BodyExt, Limited};
+use http::Request;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ pub const AWS: &str = "sts.amazonaws.com";
 const URL: &str = "ACTIONS_ID_TOKEN_REQUEST_URL";
 const TOKEN: &str = "ACTIONS_ID_TOKEN_REQUEST_TOKEN";
 const TRIES: u32 = 5;
+const LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
@@ -73,34 +74,14 @@ impl Minter {
     }
 
     async fn once(&self, audience: &str) -> Result<IdToken, Outcome> {
-        let trouble = |error: &dyn std::error::Error| Outcome::Trouble(error.to_string());
         let refused = |why: &str| Outcome::Refused(why.to_owned());
-        let uri: Uri = self.url.parse().map_err(|_| refused("its address is none"))?;
-        let (Some(scheme), Some(authority), Some(path)) = (uri.scheme_str(), uri.authority(), uri.path_and_query())
-        else {
-            return Err(refused("its address is none"));
-        };
-        let mark = if path.as_str().contains('?') { '&' } else { '?' };
-        let client = octocrab::Octocrab::builder()
-            .base_uri(format!("{scheme}://{authority}"))
-            .map_err(|e| trouble(&e))?
-            .personal_token(self.bearer.clone())
-            .build()
-            .map_err(|e| trouble(&e))?;
-        let request = Request::get(format!("{path}{mark}audience={audience}"))
-            .header("user-agent", concat!("csis/", env!("CARGO_PKG_VERSION")))
-            .header("accept", "application/json")
-            .body(String::new())
-            .map_err(|e| trouble(&e))?;
-        let exchange = async {
-            let response = client.execute(request).await.map_err(|e| trouble(&e))?;
-            let (parts, body) = response.into_parts();
-            let body = Limited::new(body, 1 << 20).collect().await.map_err(|e| Outcome::Trouble(e.to_string()))?;
-            Ok::<_, Outcome>((parts.status, body.to_bytes()))
-        };
-        let (status, body) = tokio::time::timeout(Duration::from_secs(20), exchange)
-            .await
-            .map_err(|_| Outcome::Trouble("no answer within 20 s".into()))??;
+        let (origin, path) = transport::split(&self.url).ok_or_else(|| refused("its address is none"))?;
+        let mark = if path.contains('?') { '&' } else { '?' };
+        let carrier = Carrier::new(&origin, &self.bearer, LIMIT).map_err(Outcome::Trouble)?;
+        let request =
+            Request::get(format!("{path}{mark}audience={}", encoded(audience))).header("accept", "application/json");
+        let (parts, body) = carrier.exchange(request, String::new()).await.map_err(Outcome::Trouble)?;
+        let status = parts.status;
         if status.is_server_error() || status.as_u16() == 429 {
             return Err(Outcome::Trouble(format!("status {}", status.as_u16())));
         }

@@ -21,6 +21,7 @@ pub mod outputs;
 pub mod pulls;
 pub mod record;
 pub mod sticky;
+mod transport;
 
 pub use client::{Client, Pace, Secret};
 pub use context::{Context, ContextError, Repo};

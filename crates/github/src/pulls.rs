@@ -1,5 +1,6 @@
 //! Pull requests.
 
+use crate::transport::encoded;
 use crate::{ApiError, Client, Repo};
 use serde::Deserialize;
 
@@ -20,17 +21,7 @@ pub struct End {
 
 /// The open pull request whose head is this branch (`owner:branch`) at this commit. Asked of GitHub: a run's own word for it is anybody's.
 pub async fn of_head(client: &Client, repo: &Repo, label: &str, sha: &str) -> Result<Option<PullRequest>, ApiError> {
-    let label: String = label.bytes().map(encoded).collect();
-    let path = repo.path(&format!("/pulls?state=open&head={label}"));
+    let path = repo.path(&format!("/pulls?state=open&head={}", encoded(label)));
     let all: Vec<PullRequest> = client.pages(&path, None, 300).await?;
     Ok(all.into_iter().find(|pull| pull.head.sha.eq_ignore_ascii_case(sha)))
-}
-
-/// One byte of a query's value.
-fn encoded(byte: u8) -> String {
-    if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-        char::from(byte).to_string()
-    } else {
-        format!("%{byte:02X}")
-    }
 }
