@@ -37,7 +37,7 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
         Command::GatePlan(arguments) => gate_plan::run(&invocation, &gate(arguments)),
         Command::ApplyCheck(arguments) => apply_check::run(&invocation, &check(arguments, &invocation)),
         Command::Materialize { source } => materialize::run(&invocation, &source),
-        Command::Action => block_on(action::run(&invocation, terminal.clone())),
+        Command::Action => block_on(async { action::run(&interruptible(invocation), terminal.clone()).await }),
         Command::Doctor => block_on(doctor::run(&invocation)),
         Command::Schema { name } => schema::run(name.as_deref()),
         Command::InitConfig { destination, force } => {
@@ -65,7 +65,7 @@ fn invocation(global: &Global) -> Invocation {
             .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
             .collect(),
         now: jiff::Timestamp::now(),
-        template_variables: None,
+        template_variables: csis_flow::invocation::TemplateVariables::Shell,
         unplanned: None,
         children: csis_flow::invocation::Children::default(),
     }

@@ -33,6 +33,7 @@ pub use credentials::{Credentials, Roles};
 pub use engine::{Engine, EngineError, read_json_file, read_plan_file};
 pub use graph::{PlanJob, PlanResult, Progress, RootOutcome, RootResult, Silent, Timing, plan_all};
 pub use needs::Need;
+pub use owner::Owner;
 pub use plan::Redactor;
 pub use stop::{Stop, Stopper};
 pub use trouble::Trouble;

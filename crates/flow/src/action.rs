@@ -12,23 +12,20 @@ mod token;
 mod widening;
 
 use crate::Invocation;
-use crate::invocation::IDENTITY;
+use crate::invocation::{IDENTITY, TemplateVariables};
 use crate::outcome::{Exit, Outcome};
 use csis_engine::{ChildUser, Progress};
 use csis_github::comments::Conversation;
 use csis_github::marker::{Marker, State};
-use csis_github::{Client, Context, Event, Pace, PullAction, comments};
+use csis_github::{Client, Context, Dispatch, Event, Pace, PullAction, comments};
 use csis_values::Diagnostic;
 use inputs::{CommentInput, Inputs};
 use review::{BaseCommit, Subject};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The user that engines run as: of no right but to its own files.
 const CHILD: ChildUser = ChildUser { uid: 10001, gid: 10001 };
-/// The app whose token a job has by itself.
-const ACTIONS: &str = "github-actions";
 
 /// A run that has read where it is and what is asked of it.
 struct Begun<'a> {
@@ -36,9 +33,6 @@ struct Begun<'a> {
     inputs: &'a Inputs,
     invocation: &'a Invocation,
     client: Option<Arc<Client>>,
-    pace: Pace,
-    /// The slug of the app that the token is of.
-    app: &'a str,
 }
 
 pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
@@ -69,8 +63,7 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
         Ok(invocation) => invocation,
         Err(finding) => return Outcome::usage(finding),
     };
-    let pace = pace(&invocation);
-    let client = match inputs.token.as_ref().map(|token| Client::new(&context, token, pace)).transpose() {
+    let client = match inputs.token.as_ref().map(|token| Client::new(&context, token, Pace::default())).transpose() {
         Ok(client) => client.map(Arc::new),
         Err(error) => {
             return Outcome::usage(
@@ -78,7 +71,7 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
             );
         }
     };
-    let begun = Begun { context: &context, inputs: &inputs, invocation: &invocation, client, pace, app: ACTIONS };
+    let begun = Begun { context: &context, inputs: &inputs, invocation: &invocation, client };
     match event {
         Event::Pull(pull) => match pull.action {
             PullAction::Review => {
@@ -95,6 +88,7 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
                     base: Some(BaseCommit::OfMerge { branch: pull.base_branch.clone() }),
                     private: pull.private,
                     stranger,
+                    withheld: None,
                 };
                 Box::pin(review::run(&begun, subject, log)).await
             }
@@ -108,17 +102,31 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
                 base: Some(BaseCommit::Commit { commit: merging.base }),
                 private: merging.private,
                 stranger: None,
+                withheld: None,
             };
             Box::pin(review::run(&begun, subject, log)).await
         }
-        Event::Dispatch => {
-            let subject =
-                Subject { number: None, head: context.sha.clone(), base: None, private: false, stranger: None };
+        Event::Dispatch(dispatch) => {
+            let subject = Subject {
+                number: None,
+                head: context.sha.clone(),
+                base: None,
+                private: dispatch.private,
+                stranger: None,
+                withheld: withheld(&context, &dispatch),
+            };
             Box::pin(review::run(&begun, subject, log)).await
         }
         Event::Run(run) => companion::run(&begun, &run).await,
         Event::Other { name } => nothing_to_do(&format!("csis does nothing on `{name}`")),
     }
+}
+
+/// Why a tree that nothing is compared with gets no credential: only what the default branch holds was allowed by somebody.
+fn withheld(context: &Context, dispatch: &Dispatch) -> Option<String> {
+    let is_default =
+        dispatch.default_branch.as_ref().is_some_and(|branch| context.reference == format!("refs/heads/{branch}"));
+    (!is_default).then(|| format!("{} is not known to be the default branch", context.reference))
 }
 
 fn nothing_to_do(why: &str) -> Outcome {
@@ -150,31 +158,9 @@ fn prepared(invocation: &Invocation, context: &Context, inputs: &Inputs) -> Resu
     if let Some(identity) = &inputs.identity {
         own.environment.insert(IDENTITY.into(), identity.clone());
     }
-    own.children.user = is_root().then_some(CHILD);
+    own.template_variables = TemplateVariables::OfBase;
+    own.children.user = CHILD.check().is_ok().then_some(CHILD);
     Ok(own)
-}
-
-#[cfg(unix)]
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-#[cfg(not(unix))]
-fn is_root() -> bool {
-    false
-}
-
-/// GitHub's own pace, unless a stand-in on this machine is spoken to.
-fn pace(invocation: &Invocation) -> Pace {
-    let api = invocation.environment.get("GITHUB_API_URL").map_or("", String::as_str);
-    let hurried = invocation.environment.get("CSIS_GITHUB_PACE_MS").and_then(|ms| ms.parse().ok());
-    match hurried {
-        Some(ms) if api.starts_with("http://127.0.0.1:") => {
-            let short = Duration::from_millis(ms);
-            Pace { between_writes: short, again: short, call: Duration::from_secs(2), ..Pace::default() }
-        }
-        _ => Pace::default(),
-    }
 }
 
 /// Folds the comment of a pull request that was closed.

@@ -187,7 +187,7 @@ mod tests {
             tools: BTreeMap::new(),
             environment: BTreeMap::new(),
             now: jiff::Timestamp::UNIX_EPOCH,
-            template_variables: None,
+            template_variables: crate::invocation::TemplateVariables::Shell,
             unplanned: None,
             children: crate::invocation::Children::default(),
         }

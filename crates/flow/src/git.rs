@@ -28,6 +28,11 @@ pub enum GitError {
     Failed { command: String, said: String },
 }
 
+/// A commit as people write it.
+pub fn short(commit: &str) -> &str {
+    commit.get(..8).unwrap_or(commit)
+}
+
 /// A repository and where the configuration root lies in it.
 #[derive(Clone, Debug)]
 pub struct Repository {
@@ -75,6 +80,16 @@ impl Repository {
     /// The address of the remote `origin`, as it is written in the configuration.
     pub fn origin(&self) -> Option<String> {
         self.text(&["config", "--get", "remote.origin.url"]).ok().filter(|s| !s.is_empty())
+    }
+
+    /// The configuration root's tree at a commit, as git takes it.
+    pub fn tree(&self, commit: &str) -> String {
+        if self.prefix.is_empty() { format!("{commit}^{{tree}}") } else { format!("{commit}:{}", self.prefix) }
+    }
+
+    /// Its id: equal where not a file below the root differs, records and generated files included.
+    pub fn tree_id(&self, commit: &str) -> Option<String> {
+        self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &self.tree(commit)]).ok()
     }
 
     /// The remote's default branch as a reference, when git knows it.
@@ -169,8 +184,7 @@ impl Repository {
 
     /// Every file below the configuration root at a commit, by path relative to the root. Links and submodules are left out; files of the given top folders too.
     pub fn files_at(&self, commit: &str, leave_out: &[&str]) -> Result<BTreeMap<String, Vec<u8>>, GitError> {
-        let tree =
-            if self.prefix.is_empty() { format!("{commit}^{{tree}}") } else { format!("{commit}:{}", self.prefix) };
+        let tree = self.tree(commit);
         let listing = match run(&self.top, &["ls-tree", "-r", "-z", "--end-of-options", &tree], None) {
             Ok(listing) => listing,
             // The root did not exist at that commit.

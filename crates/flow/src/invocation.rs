@@ -25,11 +25,21 @@ pub struct Invocation {
     pub environment: BTreeMap<String, String>,
     /// The time the process began.
     pub now: jiff::Timestamp,
-    /// The variables that templates may read; none: all of a shell's but credentials.
-    pub template_variables: Option<Vec<String>>,
+    pub template_variables: TemplateVariables,
     /// Why no root is planned at all, where that is no choice of the caller's.
     pub unplanned: Option<String>,
     pub children: Children,
+}
+
+/// The variables of the environment that templates may read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TemplateVariables {
+    /// All of a shell's but credentials.
+    #[default]
+    Shell,
+    /// Those that the base of the change lists: a change does not open the environment to itself.
+    OfBase,
+    Listed(Vec<String>),
 }
 
 /// What the engine's processes get, and as whom they run.
@@ -91,8 +101,9 @@ impl Invocation {
     /// What templates may read as `ENV` in a shell: everything but names that look like credentials.
     fn template_env(&self) -> BTreeMap<String, String> {
         let may_read = |name: &String| match &self.template_variables {
-            Some(listed) => listed.contains(name),
-            None => !looks_like_a_credential(name),
+            TemplateVariables::Shell => !looks_like_a_credential(name),
+            TemplateVariables::OfBase => false,
+            TemplateVariables::Listed(names) => names.contains(name),
         };
         self.environment.iter().filter(|(name, _)| may_read(name)).map(|(k, v)| (k.clone(), v.clone())).collect()
     }

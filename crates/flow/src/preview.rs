@@ -2,9 +2,10 @@
 
 use crate::Invocation;
 use crate::generate;
-use crate::git::{GitError, Repository};
+use crate::git::{GitError, Repository, short};
+use crate::invocation::TemplateVariables;
 use crate::judging::{self, Case, FailOn};
-use crate::outcome::Outcome;
+use crate::outcome::{Exit, Outcome};
 use crate::reach::{self, Against, Reach};
 use crate::reading::{self, Reading, RecordsFrom};
 use csis_engine::{Progress, Redactor};
@@ -109,10 +110,25 @@ pub fn prepare(invocation: &Invocation, compared: &Compared<'_>) -> Result<Prepa
     let base = find_base(&root, compared, &mut notes)?;
     // Records come from the base, never from the change: a change must not write its own sanctions.
     let records = base.as_ref().map_or(RecordsFrom::Folder, |base| RecordsFrom::Files(&base.files));
-    let mut reading = Reading::of(invocation, &[], &records)?;
+    let listing;
+    let invocation = if invocation.template_variables == TemplateVariables::OfBase {
+        let names = base.as_ref().map_or_else(|| Ok(Vec::new()), |base| listed(invocation, base))?;
+        listing = Invocation { template_variables: TemplateVariables::Listed(names), ..invocation.clone() };
+        &listing
+    } else {
+        invocation
+    };
+    let mut reading = match Reading::of(invocation, &[], &records) {
+        // A tree of which nothing can be read: its findings are what a reader needs.
+        Err(outcome) if outcome.exit == Exit::Failed => {
+            let report = judging::refused_tree(outcome.findings, facts(None, base.as_ref()));
+            return Ok(Prepared::Refused(Box::new(report)));
+        }
+        read => read?,
+    };
     reading.findings.0.extend(notes);
     reading.findings.0.extend(reach::private_tracked(&root, &reading.tree.generation_directory));
-    let facts = facts(&reading, base.as_ref());
+    let facts = facts(Some(&reading.tree), base.as_ref());
     let refused = reading.findings.is_refused();
     // What the change edits beside its tree is told with the tree's own errors, and keeps nothing from being planned.
     let mut touched =
@@ -224,17 +240,20 @@ fn find_base(
     Ok(Some(Base { repository, commit, tip, name: chosen, files }))
 }
 
-fn facts(reading: &Reading, base: Option<&Base>) -> TreeFacts {
+/// The variables that the base lets templates read.
+fn listed(invocation: &Invocation, base: &Base) -> Result<Vec<String>, Outcome> {
+    let request = invocation.request(&[]).map_err(Outcome::usage)?;
+    let identities = invocation.identities().map_err(Outcome::usage)?;
+    Ok(reading::base(&base.files, &request, &identities).map(|(tree, ..)| tree.config.template_env).unwrap_or_default())
+}
+
+fn facts(tree: Option<&Tree>, base: Option<&Base>) -> TreeFacts {
     let repository = base.map(|b| &b.repository);
     TreeFacts {
-        id: reading.tree.id.value.clone(),
+        id: tree.map(|tree| tree.id.value.clone()).unwrap_or_default(),
         root: repository.map_or(".", |r| if r.prefix.is_empty() { "." } else { &r.prefix }).to_owned(),
         base: base.map(|b| b.commit.clone()),
         head: repository.and_then(Repository::head),
-        dirty: repository.is_some_and(|r| r.is_dirty(&reading.tree.generation_directory)),
+        dirty: repository.zip(tree).is_some_and(|(r, tree)| r.is_dirty(&tree.generation_directory)),
     }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..8).unwrap_or(commit)
 }

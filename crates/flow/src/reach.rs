@@ -2,7 +2,7 @@
 //!
 //! None of it shows in the difference of two emissions, so each is looked for by itself.
 
-use crate::git::Repository;
+use crate::git::{Repository, short};
 use crate::modules;
 use csis_engine::materialise::{LOCK, PRIVATE};
 use csis_values::Diagnostic;
@@ -208,11 +208,7 @@ fn grows(against: &Against<'_>, path: &str) -> bool {
 fn in_a_shell<'a>(against: &Against<'a>) -> &'a str {
     let name = against.name.trim_start_matches("refs/remotes/");
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'_' | b'-');
-    if !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain) {
-        name
-    } else {
-        against.tip.get(..8).unwrap_or(against.tip)
-    }
+    if !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain) { name } else { short(against.tip) }
 }
 
 fn is_named(path: &str, name: &str) -> bool {

@@ -111,6 +111,10 @@ impl Client {
         })
     }
 
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
     /// Calls made so far, repetitions included.
     pub fn calls(&self) -> u32 {
         self.calls.load(Ordering::Relaxed)

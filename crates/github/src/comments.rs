@@ -113,14 +113,8 @@ mod tests {
     use crate::marker::State;
 
     fn comment(id: u64, login: &str, key: &str) -> Comment {
-        let marker = Marker {
-            key: key.into(),
-            head: "h".into(),
-            run: 1,
-            attempt: 1,
-            state: State::Result,
-            inputs: String::new(),
-        };
+        let marker =
+            Marker { key: key.into(), head: "h".into(), run: 1, attempt: 1, state: State::Result, tree: String::new() };
         Comment {
             id,
             node_id: String::new(),

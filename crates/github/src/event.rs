@@ -13,7 +13,7 @@ pub enum Event {
     /// A merge queue asks for its required checks.
     Merging(Merging),
     /// Started by hand.
-    Dispatch,
+    Dispatch(Dispatch),
     /// Another workflow's run is over: the companion of reviews that may not write.
     Run(Box<Run>),
     /// None that csis serves.
@@ -53,6 +53,13 @@ pub struct Pull {
 pub struct Merging {
     pub head: String,
     pub base: String,
+    pub private: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dispatch {
+    /// None where the event does not say, as under `act` without an event file.
+    pub default_branch: Option<String>,
     pub private: bool,
 }
 
@@ -114,11 +121,19 @@ struct Changes {
     base: Option<serde::de::IgnoredAny>,
 }
 
-#[derive(Deserialize)]
+/// One that cannot be read says nothing: then nothing is allowed for it either.
+#[derive(Default, Deserialize)]
+struct DispatchPayload {
+    repository: RawRepository,
+}
+
+#[derive(Default, Deserialize)]
 struct RawRepository {
     /// One that does not say is taken for public: its values are then not shown.
     #[serde(default)]
     private: bool,
+    #[serde(default)]
+    default_branch: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -180,7 +195,9 @@ fn parse(name: &str, repo: &Repo, actor: &str, bytes: &[u8]) -> Result<Event, St
         return Ok(Event::Other { name: name.to_owned() });
     }
     if name == "workflow_dispatch" {
-        return Ok(Event::Dispatch);
+        let payload: DispatchPayload = serde_json::from_slice(bytes).unwrap_or_default();
+        let RawRepository { private, default_branch } = payload.repository;
+        return Ok(Event::Dispatch(Dispatch { default_branch, private }));
     }
     let payload: Payload = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let private = payload.repository.private;
@@ -308,6 +325,9 @@ mod tests {
     #[test]
     fn what_is_not_served_is_named() {
         assert_eq!(read("push", "", &json!({})), Ok(Event::Other { name: "push".into() }));
-        assert_eq!(read("workflow_dispatch", "", &json!(null)), Ok(Event::Dispatch));
+        assert_eq!(read("workflow_dispatch", "", &json!(null)), Ok(Event::Dispatch(Dispatch::default())));
+        let told = json!({"repository": {"private": true, "default_branch": "main"}});
+        let dispatch = Dispatch { default_branch: Some("main".into()), private: true };
+        assert_eq!(read("workflow_dispatch", "", &told), Ok(Event::Dispatch(dispatch)));
     }
 }

@@ -26,4 +26,4 @@ mod transport;
 pub use client::{Client, Pace, Secret};
 pub use context::{Context, ContextError, Repo};
 pub use error::ApiError;
-pub use event::{Event, EventError, Merging, Pull, PullAction, Run};
+pub use event::{Dispatch, Event, EventError, Merging, Pull, PullAction, Run};

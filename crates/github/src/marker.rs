@@ -9,8 +9,8 @@ pub struct Marker {
     pub run: u64,
     pub attempt: u32,
     pub state: State,
-    /// The git tree id of the configuration inputs that were judged; empty before that is known.
-    pub inputs: String,
+    /// The git tree id of the configuration root that was judged; empty where git does not tell.
+    pub tree: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +41,8 @@ const VERSION: u32 = 1;
 impl Marker {
     /// The line, with its end.
     pub fn line(&self) -> String {
-        let Marker { key, head, run, attempt, state, inputs } = self;
-        format!(
-            "{BEGIN}{VERSION} key={key} head={head} run={run}.{attempt} state={} inputs={inputs} -->\n",
-            state.word()
-        )
+        let Marker { key, head, run, attempt, state, tree } = self;
+        format!("{BEGIN}{VERSION} key={key} head={head} run={run}.{attempt} state={} tree={tree} -->\n", state.word())
     }
 
     /// The marker of a comment's text, of this or an earlier version; a field that an earlier version did not have counts as the oldest there is.
@@ -63,13 +60,13 @@ impl Marker {
             run: 0,
             attempt: 0,
             state: State::Result,
-            inputs: String::new(),
+            tree: String::new(),
         };
         for (name, value) in words.filter_map(|word| word.split_once('=')) {
             match name {
                 "key" => value.clone_into(&mut marker.key),
                 "head" => value.clone_into(&mut marker.head),
-                "inputs" => value.clone_into(&mut marker.inputs),
+                "tree" => value.clone_into(&mut marker.tree),
                 "run" => {
                     let (run, attempt) = value.split_once('.').unwrap_or((value, "1"));
                     marker.run = run.parse().unwrap_or(0);
@@ -102,7 +99,7 @@ mod tests {
             run: 12,
             attempt: 2,
             state: State::Planning,
-            inputs: "bb".into(),
+            tree: "bb".into(),
         }
     }
 
@@ -111,7 +108,7 @@ mod tests {
         for (state, _) in State::ALL {
             let written = Marker { state: *state, ..marker() };
             assert_eq!(Marker::read(&format!("{}## text", written.line())), Some(written.clone()));
-            let unknown = Marker { inputs: String::new(), ..written };
+            let unknown = Marker { tree: String::new(), ..written };
             assert_eq!(Marker::read(&unknown.line()), Some(unknown));
         }
     }

@@ -3,9 +3,9 @@
 //! GitHub has no conditional write for comments, so every write reads the comment first and gives way to a newer run; what two runs make at the same moment
 //! is put right by the one that sees both: the oldest comment stays.
 
+use crate::ApiError;
 use crate::comments::{Comment, Conversation, any_marked, login, ours};
 use crate::marker::{Marker, State};
-use crate::{ApiError, Pace};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -36,7 +36,6 @@ pub struct Sticky {
     conversation: Conversation,
     mine: Marker,
     mode: Mode,
-    pace: Pace,
     login: Option<String>,
     at: Option<At>,
     gave_way: bool,
@@ -57,9 +56,8 @@ impl Sticky {
         conversation: Conversation,
         mine: Marker,
         mode: Mode,
-        pace: Pace,
     ) -> Result<(Sticky, Option<Comment>), ApiError> {
-        let mut sticky = Sticky { conversation, mine, mode, pace, login: None, at: None, gave_way: false, edits: 0 };
+        let mut sticky = Sticky { conversation, mine, mode, login: None, at: None, gave_way: false, edits: 0 };
         let all = sticky.conversation.list().await?;
         let mut found = None;
         if any_marked(&all, &sticky.mine.key) {
@@ -110,11 +108,6 @@ impl Sticky {
         self.gave_way
     }
 
-    /// What is judged, once it is known.
-    pub fn set_inputs(&mut self, inputs: String) {
-        self.mine.inputs = inputs;
-    }
-
     /// Writes a text below the marker.
     pub async fn write(&mut self, state: State, text: &str) -> Result<Written, ApiError> {
         self.mine.state = state;
@@ -146,7 +139,7 @@ impl Sticky {
 
     /// Reads the comment again: whether it is there, and no newer run's.
     async fn still_ours(&mut self, id: u64) -> Result<bool, ApiError> {
-        let mut wait = self.pace.again;
+        let mut wait = self.conversation.client.pace().again;
         loop {
             match self.conversation.get(id).await {
                 Ok(comment) => {
@@ -175,7 +168,7 @@ impl Sticky {
         let made = match self.conversation.create(body).await {
             Err(ApiError::Unknown(_)) => {
                 // It may be there: a second one would stay beside it.
-                tokio::time::sleep(self.pace.again).await;
+                tokio::time::sleep(self.conversation.client.pace().again).await;
                 match self.made_by_this_run().await? {
                     Some(comment) => comment,
                     None => self.conversation.create(body).await?,

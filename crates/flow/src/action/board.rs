@@ -3,10 +3,10 @@
 //! One task owns the comment, so its writes never overtake each other. What it may spend on progress is bounded: each write is a reading and a writing.
 
 use csis_engine::Progress;
+use csis_github::ApiError;
 use csis_github::comments::{Comment, Conversation};
 use csis_github::marker::{Marker, State};
 use csis_github::sticky::{Mode, Sticky, Written};
-use csis_github::{ApiError, Pace};
 use csis_report::review::{self, RunFacts};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,26 +25,21 @@ const KEPT: u32 = 4;
 /// What one update costs.
 const UPDATE: u32 = 2;
 
-/// How far each root is, in the order in which they began.
-#[derive(Default)]
-struct Heard {
-    roots: Vec<(String, String)>,
-}
-
 /// Hears the progress for the comment, and passes it on to the log.
 pub struct Board {
-    heard: Mutex<Heard>,
+    /// How far each root is, in the order in which they began.
+    roots: Mutex<Vec<(String, String)>>,
     changed: Notify,
     log: Arc<dyn Progress>,
 }
 
 impl Board {
     pub fn new(log: Arc<dyn Progress>) -> Arc<Board> {
-        Arc::new(Board { heard: Mutex::default(), changed: Notify::new(), log })
+        Arc::new(Board { roots: Mutex::default(), changed: Notify::new(), log })
     }
 
     fn roots(&self) -> Vec<(String, String)> {
-        self.heard.lock().map(|heard| heard.roots.clone()).unwrap_or_default()
+        self.roots.lock().map(|roots| roots.clone()).unwrap_or_default()
     }
 }
 
@@ -55,10 +50,10 @@ impl Progress for Board {
         if !root.contains('/') {
             return;
         }
-        if let Ok(mut heard) = self.heard.lock() {
-            match heard.roots.iter_mut().find(|(name, _)| name == root) {
+        if let Ok(mut roots) = self.roots.lock() {
+            match roots.iter_mut().find(|(name, _)| name == root) {
                 Some((_, at)) => what.clone_into(at),
-                None => heard.roots.push((root.to_owned(), what.to_owned())),
+                None => roots.push((root.to_owned(), what.to_owned())),
             }
         }
         self.changed.notify_one();
@@ -83,14 +78,13 @@ impl Commenting {
         conversation: Conversation,
         mine: Marker,
         mode: Mode,
-        pace: Pace,
         facts: RunFacts,
         board: Arc<Board>,
     ) -> Result<Commenting, ApiError> {
-        let inputs = mine.inputs.clone();
+        let tree = mine.tree.clone();
         let client = Arc::clone(&conversation.client);
-        let (mut sticky, before) = Sticky::find(conversation, mine, mode, pace).await?;
-        let quiet = mode == Mode::Update && is_same(before.as_ref(), &inputs);
+        let (mut sticky, before) = Sticky::find(conversation, mine, mode).await?;
+        let quiet = mode == Mode::Update && is_same(before.as_ref(), &tree);
         if !quiet {
             sticky.write(State::Planning, &review::planning(&facts, &[])).await?;
         }
@@ -134,8 +128,8 @@ impl Commenting {
     }
 }
 
-/// Whether a comment holds the result for the very inputs that are judged now.
-fn is_same(before: Option<&Comment>, inputs: &str) -> bool {
+/// Whether a comment holds the result for the very tree that is judged now.
+fn is_same(before: Option<&Comment>, tree: &str) -> bool {
     let marker = before.and_then(Comment::marker);
-    marker.is_some_and(|marker| marker.state == State::Result && !inputs.is_empty() && marker.inputs == inputs)
+    marker.is_some_and(|marker| marker.state == State::Result && !tree.is_empty() && marker.tree == tree)
 }

@@ -8,9 +8,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
-/// Folders below the root that csis writes itself: no part of what a review judges.
-const NOT_INPUTS: &[&str] = &["meta-state"];
-
 /// The parents of a commit. Read from the commit itself: a shallow checkout hides them elsewhere.
 pub fn parents(repository: &Repository, commit: &str) -> Result<Vec<String>, GitError> {
     let text = run(&repository.top, &["cat-file", "commit", commit], None)?;
@@ -22,6 +19,12 @@ pub fn parents(repository: &Repository, commit: &str) -> Result<Vec<String>, Git
 /// Whether git holds a commit with its tree.
 pub fn has(repository: &Repository, commit: &str) -> bool {
     run(&repository.top, &["cat-file", "-e", &format!("{commit}^{{tree}}")], None).is_ok()
+}
+
+/// Whether the checkout's own configuration holds what a fetch is authorised with; engines read that file.
+pub fn keeps_a_token(repository: &Repository) -> bool {
+    let asked = ["config", "--local", "--includes", "--name-only", "--get-regexp", r"^http\..*extraheader$"];
+    run(&repository.top, &asked, None).is_ok_and(|said| !said.is_empty())
 }
 
 /// Fetches one commit that a shallow checkout lacks. The token reaches git through its environment, and only for the server that it belongs to.
@@ -54,18 +57,12 @@ pub fn fetch(repository: &Repository, context: &Context, token: Option<&Secret>,
 
 /// The id of the tree of configuration inputs at a commit: the root's tree without what csis writes. Made aside, so that the checkout stays as it is.
 pub fn inputs(repository: &Repository, commit: &str, generation_directory: &str) -> Result<String, GitError> {
-    let tree = if repository.prefix.is_empty() {
-        format!("{commit}^{{tree}}")
-    } else {
-        format!("{commit}:{}", repository.prefix)
-    };
-    let listing = run(&repository.top, &["ls-tree", "-z", "--end-of-options", &tree], None)?;
+    let listing = run(&repository.top, &["ls-tree", "-z", "--end-of-options", &repository.tree(commit)], None)?;
     let generated = generation_directory.trim_start_matches("./").trim_end_matches('/');
     let mut kept = Vec::new();
     for entry in listing.split(|b| *b == 0).filter(|entry| !entry.is_empty()) {
         let name = entry.iter().position(|b| *b == b'\t').map_or(&[][..], |tab| &entry[tab + 1..]);
-        let is_written = NOT_INPUTS.iter().any(|n| n.as_bytes() == name) || name == generated.as_bytes();
-        if !is_written {
+        if name != csis_records::FOLDER.as_bytes() && name != generated.as_bytes() {
             kept.extend_from_slice(entry);
             kept.push(0);
         }

@@ -74,11 +74,11 @@ async fn attempt(begun: &Begun<'_>, run: &Run) -> Result<Outcome, Outcome> {
         run: run.id,
         attempt: run.attempt,
         state: State::Result,
-        inputs: String::new(),
+        tree: String::new(),
     };
     let place = Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number: pull.number };
     let written = async {
-        let (mut sticky, _) = Sticky::find(place, mine, mode, begun.pace).await?;
+        let (mut sticky, _) = Sticky::find(place, mine, mode).await?;
         sticky.write(State::Result, &text).await
     };
     match written.await {

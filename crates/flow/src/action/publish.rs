@@ -5,18 +5,20 @@ use crate::action::board::{Commenting, Last};
 use crate::action::{record, review};
 use crate::git::Repository;
 use crate::outcome::{Exit, Outcome};
+use csis_engine::Owner;
 use csis_github::checks::{self, Annotation, Check, Conclusion, Level};
 use csis_github::comments::Conversation;
 use csis_github::marker::{Marker, State};
 use csis_github::sticky::{Mode, Sticky, Written};
-use csis_github::{ApiError, outputs};
+use csis_github::{ApiError, Client, outputs};
 use csis_report::MarkdownOptions;
+use csis_report::inert::one_line;
 use csis_report::markdown::Links;
 use csis_report::review::{Mark, RunFacts};
 use csis_values::report::{Outcome as Verdict, Report};
 use csis_values::verdict::Weight;
-use csis_values::{Diagnostic, Severity, sha256};
-use serde_json::json;
+use csis_values::{Diagnostic, Severity};
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Room below GitHub's limit of a summary for what is around the report.
@@ -25,6 +27,8 @@ const SUMMARY: usize = outputs::SUMMARY - 4096;
 const REPORT: &str = "csis-report/plan.json";
 /// The report as it is handed to a companion run; beside the other, so that one folder is the artifact.
 pub const HANDED: &str = "csis-report/report.json";
+/// The longest title of a check run that is shown whole, in characters.
+const TITLE: usize = 250;
 /// Annotations in a log beyond these are dropped by the runner.
 const LOGGED: usize = 10;
 
@@ -70,23 +74,25 @@ pub async fn report(
     begun: &Begun<'_>,
     subject: &review::Subject,
     repository: &Repository,
-    mut report: Report,
+    mut judged: review::Judged,
     exit: Exit,
     commenting: Option<Commenting>,
     facts: &RunFacts,
     mut told: Told,
 ) -> Outcome {
     let salt = record::salt();
-    // A digest that is bound to a value nobody can guess cannot be searched for short values.
-    csis_report::digest::stamp(&mut report, &salt);
+    if let Some(salt) = &salt {
+        // A digest that is bound to a value nobody can guess cannot be searched for short values.
+        csis_report::digest::stamp(&mut judged.report, salt);
+    }
+    let report = &judged.report;
     let detail = review::detail(begun.inputs, subject.private);
     let above = subject.stranger.map(csis_report::review::without_credentials).unwrap_or_default();
     let foot = facts.foot();
     let options =
         |limit: usize| MarkdownOptions { limit: limit - above.len() - foot.len(), detail, links: links(begun) };
-    let comment =
-        format!("{above}{}{foot}", csis_report::markdown(&report, &options(MarkdownOptions::default().limit)));
-    let summary = format!("{above}{}{foot}", csis_report::markdown(&report, &options(SUMMARY)));
+    let comment = format!("{above}{}{foot}", csis_report::markdown(report, &options(MarkdownOptions::default().limit)));
+    let summary = format!("{above}{}{foot}", csis_report::markdown(report, &options(SUMMARY)));
 
     let mut comment_url = None;
     let mut gave_way = false;
@@ -103,10 +109,12 @@ pub async fn report(
                 .help("read the newer run"),
         );
     }
-    let marks = csis_report::review::marks(&report);
+    let marks = csis_report::review::marks(report);
     let mut checked = false;
-    if subject.stranger.is_none() && begun.client.is_some() {
-        match check(begun, subject, repository, &report, exit, &marks, &salt).await {
+    if let (None, Some(client)) = (subject.stranger, &begun.client) {
+        let kept = salt.map(|salt| record::of(begun, subject, repository, &judged, &salt));
+        let check = check(begun, subject, repository, report, exit, &marks);
+        match send(client, begun, check, kept.as_ref()).await {
             Ok(()) => checked = true,
             Err(error) => told.refused("check run", &error),
         }
@@ -121,12 +129,12 @@ pub async fn report(
         stdout.extend(log);
     }
     write_summary(begun, &summary, &mut told);
-    let kept = keep(begun, REPORT, csis_report::json(&report).as_bytes(), &mut told);
+    let kept = keep(begun, REPORT, csis_report::json(report).as_bytes(), &mut told);
     if subject.stranger.is_some() {
-        let handed = serde_json::to_vec(&report).unwrap_or_default();
+        let handed = serde_json::to_vec(report).unwrap_or_default();
         keep(begun, HANDED, &handed, &mut told);
     }
-    let reason = reason(&report, exit);
+    let reason = reason(report, exit);
     let counts = serde_json::to_string(&report.totals()).unwrap_or_default();
     set_outputs(
         begun,
@@ -143,7 +151,7 @@ pub async fn report(
     );
     let mut findings = told.findings;
     findings.extend(report.diagnostics.iter().filter(|d| d.severity != Severity::Note).cloned());
-    let headline = csis_report::review::headline(&report);
+    let headline = csis_report::review::headline(report);
     Outcome { exit, stdout, stderr: format!("{headline}\n"), findings, report: None }
 }
 
@@ -158,7 +166,7 @@ pub async fn untouched(
     let text = csis_report::review::untouched(facts);
     if let Some((place, mode)) = conversation {
         let outcome = async {
-            let (mut sticky, found) = Sticky::find(place, mine, mode, begun.pace).await?;
+            let (mut sticky, found) = Sticky::find(place, mine, mode).await?;
             if found.is_some() { sticky.write(State::Result, &text).await.map(Some) } else { Ok(None) }
         };
         if let Err(error) = outcome.await {
@@ -185,40 +193,41 @@ pub fn failed(begun: &Begun<'_>, outcome: &Outcome, mut told: Told) {
     set_outputs(begun, &[("verdict", "failed"), ("failure-reason", &reason)], &mut told);
 }
 
-async fn check(
+fn check(
     begun: &Begun<'_>,
     subject: &review::Subject,
     repository: &Repository,
     report: &Report,
     exit: Exit,
     marks: &[Mark],
-    salt: &str,
-) -> Result<(), ApiError> {
-    let Some(client) = &begun.client else { return Ok(()) };
-    let kept = record::of(begun, subject, repository, report, salt);
-    let mut parts = csis_github::record::parts(&kept).into_iter();
-    let name = check_name(&repository.prefix);
+) -> Check {
     let conclusion = match (exit, report.verdict) {
         (Exit::Done, Verdict::Pass) => Conclusion::Success,
         (Exit::Done, _) => Conclusion::Neutral,
         _ => Conclusion::Failure,
     };
-    let mut make = Check {
-        name,
+    Check {
+        name: check_name(&repository.prefix),
         head: subject.head.clone(),
-        external_id: if report.digest.is_empty() { sha256(salt) } else { report.digest.clone() },
+        external_id: report.digest.clone(),
         details_url: begun.context.run_url(),
         conclusion,
-        title: cut(&csis_report::review::headline(report), 250),
+        title: one_line(&csis_report::review::headline(report), TITLE),
         summary: "The comment on the pull request and the summary of the run have the report.".into(),
-        text: parts.next().unwrap_or_default(),
+        text: String::new(),
         annotations: marks.iter().map(|mark| annotation(repository, mark)).collect(),
-    };
-    checks::create(client, &begun.context.repo, &make).await?;
-    make.annotations.clear();
+    }
+}
+
+/// Makes the check run, and further ones of its name where the record is longer than one holds.
+async fn send(client: &Client, begun: &Begun<'_>, mut check: Check, kept: Option<&Value>) -> Result<(), ApiError> {
+    let mut parts = kept.map(csis_github::record::parts).unwrap_or_default().into_iter();
+    check.text = parts.next().unwrap_or_default();
+    checks::create(client, &begun.context.repo, &check).await?;
+    check.annotations.clear();
     for part in parts {
-        make.text = part;
-        checks::create(client, &begun.context.repo, &make).await?;
+        check.text = part;
+        checks::create(client, &begun.context.repo, &check).await?;
     }
     Ok(())
 }
@@ -240,13 +249,6 @@ fn annotation(repository: &Repository, mark: &Mark) -> Annotation {
 
 fn in_repository(repository: &Repository, file: &str) -> String {
     if repository.prefix.is_empty() { file.to_owned() } else { format!("{}/{file}", repository.prefix) }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most - 1).chain(['…']).collect()
 }
 
 fn links(begun: &Begun<'_>) -> Links {
@@ -289,8 +291,12 @@ fn keep(begun: &Begun<'_>, path: &'static str, bytes: &[u8], told: &mut Told) ->
             fs_err::remove_file(&place)?;
         }
         fs_err::write(&place, bytes)?;
-        give_back(&begun.context.workspace, folder)?;
-        give_back(&begun.context.workspace, &place)
+        if begun.invocation.children.user.is_some() {
+            let owner = Owner::of(&begun.context.workspace)?;
+            owner.take(folder)?;
+            owner.take(&place)?;
+        }
+        Ok(())
     })();
     match written {
         Ok(()) => Some(path),
@@ -299,22 +305,6 @@ fn keep(begun: &Begun<'_>, path: &'static str, bytes: &[u8], told: &mut Told) ->
             None
         }
     }
-}
-
-/// What csis makes in a workspace belongs to whom the workspace belongs to.
-#[cfg(unix)]
-fn give_back(workspace: &Path, made: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let (wanted, has) = (fs_err::metadata(workspace)?, fs_err::metadata(made)?);
-    if (wanted.uid(), wanted.gid()) == (has.uid(), has.gid()) {
-        return Ok(());
-    }
-    std::os::unix::fs::lchown(made, Some(wanted.uid()), Some(wanted.gid()))
-}
-
-#[cfg(not(unix))]
-fn give_back(_: &Path, _: &Path) -> std::io::Result<()> {
-    Ok(())
 }
 
 pub fn verdict(verdict: Verdict) -> &'static str {

@@ -1,25 +1,22 @@
 //! The record of a review: what a landing will compare its own plans with.
 
 use crate::action::Begun;
-use crate::action::{checkout, publish, review};
+use crate::action::publish;
+use crate::action::review::{Judged, Subject};
 use crate::git::Repository;
 use csis_report::digest::change_set;
-use csis_values::report::Report;
 use serde_json::{Value, json};
 
-/// Random, one for each record: hashes of two records do not compare, and none was computed before.
-pub fn salt() -> String {
+/// Random, one for each record: hashes of two records do not compare, and none was computed before. None on a machine without randomness, which keeps no record.
+pub fn salt() -> Option<String> {
     let mut bytes = [0_u8; 16];
-    // A machine without randomness gets no salt that could be guessed: hashes then stand for nothing, and a landing finds no coverage.
-    if getrandom::fill(&mut bytes).is_err() {
-        return "unsalted".into();
-    }
-    bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}")))
 }
 
 /// Change sets, verdicts and what they were made from; keyed by the tree of configuration inputs.
-pub fn of(begun: &Begun<'_>, subject: &review::Subject, repository: &Repository, report: &Report, salt: &str) -> Value {
-    let commit = repository.head().unwrap_or_default();
+pub fn of(begun: &Begun<'_>, subject: &Subject, repository: &Repository, judged: &Judged, salt: &str) -> Value {
+    let Judged { report, inputs } = judged;
     let roots: Vec<Value> = report
         .roots
         .iter()
@@ -45,12 +42,12 @@ pub fn of(begun: &Begun<'_>, subject: &review::Subject, repository: &Repository,
         .collect();
     json!({
         "schema": 1,
-        "inputs": checkout::inputs(repository, &commit, "generated").unwrap_or_default(),
+        "inputs": inputs,
         "root": report.tree.root,
         "tree": report.tree.id,
         "pull": subject.number,
         "head": subject.head,
-        "judged": commit,
+        "judged": repository.head(),
         "base": report.tree.base,
         "records": report.tree.base,
         "run": begun.context.run,

@@ -5,18 +5,18 @@ use crate::action::inputs::{CommentInput, DetailInput, Inputs};
 use crate::action::publish::{self, Told};
 use crate::action::token::TokenFile;
 use crate::action::{Begun, checkout, roles, widening};
-use crate::git::Repository;
+use crate::git::{Repository, short};
 use crate::judging::{self, FailOn};
 use crate::outcome::{Exit, Outcome};
 use crate::preview::{self, Change, Compared, Prepared};
 use crate::{Invocation, reading};
-use csis_engine::{Credentials, Progress, Stop};
+use csis_engine::{Credentials, Progress};
 use csis_github::comments::Conversation;
 use csis_github::identity::Minter;
 use csis_github::marker::{Marker, State};
 use csis_github::{ApiError, checks};
 use csis_report::review::{self, RunFacts};
-use csis_values::report::{Report, TreeFacts};
+use csis_values::report::Report;
 use csis_values::{Diagnostic, Severity, sha256};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,8 +30,10 @@ pub struct Subject {
     /// The commit it is compared with; none: the tree as it is.
     pub base: Option<BaseCommit>,
     pub private: bool,
-    /// Whose change it is where it gets no credential.
+    /// Whose change it is where it gets no credential, and so no plan.
     pub stranger: Option<&'static str>,
+    /// Why one of this repository is planned without credentials, whatever it holds.
+    pub withheld: Option<String>,
 }
 
 /// How the base is found.
@@ -47,8 +49,10 @@ pub enum BaseCommit {
 
 /// What a cancelled run takes at most: the runner kills it after ten seconds.
 const LEFT: Duration = Duration::from_secs(7);
-/// Why a run without credentials judges no root.
-const NO_CREDENTIAL: &str = "this change gets no credential";
+/// How its sessions are called in the account's own log.
+const SESSION: &str = "csis-review";
+/// The app whose token a job has by itself.
+const ACTIONS: &str = "github-actions";
 
 pub async fn run(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) -> Outcome {
     match Box::pin(attempt(begun, subject, log)).await {
@@ -58,8 +62,7 @@ pub async fn run(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
 
 async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) -> Result<Outcome, Outcome> {
     let Begun { context, inputs, invocation, client, .. } = begun;
-    // Before anything else: as process 1 csis hears of a cancelled run by this alone.
-    let stop = interrupts();
+    let stop = &invocation.children.stop;
     let fail_on = FailOn::parse(&inputs.fail_on).map_err(Outcome::usage)?;
     let root = reading::root_of(invocation)?;
     let repository = Repository::find(&root).map_err(|error| {
@@ -69,25 +72,29 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
         )
     })?;
     let base = find_base(begun, &repository, &subject)?;
-    let judged = repository.head().unwrap_or_default();
-    let generated = "generated";
-    let inputs_id = checkout::inputs(&repository, &judged, generated).unwrap_or_default();
+    let tree = repository.tree_id("HEAD");
     let facts = RunFacts {
         head: subject.head.clone(),
         run_url: context.run_url(),
         root: (!repository.prefix.is_empty()).then(|| repository.prefix.clone()),
     };
-    let untouched = base.as_ref().is_some_and(|base| is_untouched(&repository, &base.commit, &judged));
+    let untouched = base.as_ref().is_some_and(|base| tree.is_some() && repository.tree_id(&base.commit) == tree);
     let mine = Marker {
         key: key(&repository.prefix, inputs),
         head: subject.head.clone(),
         run: context.run,
         attempt: context.attempt,
         state: State::Planning,
-        inputs: inputs_id,
+        tree: tree.unwrap_or_default(),
     };
 
     let mut told = Told::default();
+    if checkout::keeps_a_token(&repository) {
+        told.findings.push(
+            Diagnostic::warning("checkout-token", "the checkout keeps a token where engines can read it")
+                .help("give actions/checkout `persist-credentials: false`"),
+        );
+    }
     let board = Board::new(log);
     let conversation = match (subject.number, inputs.comment, client) {
         // A stranger's run has no right to write: its companion speaks.
@@ -101,20 +108,18 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
         return Ok(publish::untouched(begun, conversation, mine, &facts, told).await);
     }
     let mut commenting = match conversation {
-        Some((place, mode)) => {
-            match Commenting::begin(place, mine, mode, begun.pace, facts.clone(), Arc::clone(&board)).await {
-                Ok(commenting) => Some(commenting),
-                Err(error) => {
-                    told.refused("comment", &error);
-                    None
-                }
+        Some((place, mode)) => match Commenting::begin(place, mine, mode, facts.clone(), Arc::clone(&board)).await {
+            Ok(commenting) => Some(commenting),
+            Err(error) => {
+                told.refused("comment", &error);
+                None
             }
-        }
+        },
         None => None,
     };
 
     let made = {
-        let judging = judge(begun, &subject, &repository, base.as_ref(), stop.clone(), Arc::clone(&board));
+        let judging = judge(begun, &subject, &repository, base.as_ref(), Arc::clone(&board));
         tokio::pin!(judging);
         tokio::select! {
             biased;
@@ -139,9 +144,9 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
             .findings(vec![Diagnostic::error("cancelled", "the run was cancelled before its plan was complete")]));
     };
     match made {
-        Ok(report) => {
-            let exit = judging::exit(&report, subject.stranger.is_some(), fail_on);
-            Ok(publish::report(begun, &subject, &repository, report, exit, commenting, &facts, told).await)
+        Ok(judged) => {
+            let exit = judging::exit(&judged.report, subject.stranger.is_some(), fail_on);
+            Ok(publish::report(begun, &subject, &repository, judged, exit, commenting, &facts, told).await)
         }
         Err(outcome) => {
             if let Some(commenting) = commenting {
@@ -154,11 +159,6 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
             Ok(outcome)
         }
     }
-}
-
-/// Cancelling a run interrupts process 1 once; the children are then interrupted by csis.
-fn interrupts() -> Stop {
-    Stop::at_interrupt().unwrap_or_else(|_| Stop::never())
 }
 
 /// One comment a tree and job: what makes two jobs of a matrix differ is in the key.
@@ -218,17 +218,11 @@ fn find_base(begun: &Begun<'_>, repository: &Repository, subject: &Subject) -> R
     Ok(Some(Base { commit, name }))
 }
 
-/// Whether the tree's folder is the same at both commits, records and generated files included.
-fn is_untouched(repository: &Repository, base: &str, head: &str) -> bool {
-    let at = |commit: &str| {
-        let place = if repository.prefix.is_empty() {
-            format!("{commit}^{{tree}}")
-        } else {
-            format!("{commit}:{}", repository.prefix)
-        };
-        crate::git::run(&repository.top, &["rev-parse", "--verify", "--quiet", &place], None).ok()
-    };
-    at(base).is_some_and(|before| Some(before) == at(head))
+/// What came of judging.
+pub struct Judged {
+    pub report: Report,
+    /// The id of the tree of configuration inputs; empty for a tree that cannot be read.
+    pub inputs: String,
 }
 
 async fn judge(
@@ -236,55 +230,60 @@ async fn judge(
     subject: &Subject,
     repository: &Repository,
     base: Option<&Base>,
-    stop: Stop,
     board: Arc<Board>,
-) -> Result<Report, Outcome> {
+) -> Result<Judged, Outcome> {
     let mut invocation = begun.invocation.clone();
-    invocation.children.stop = stop;
-    invocation.template_variables = Some(listed_variables(&invocation, repository, base)?);
     if let Some(who) = subject.stranger {
-        invocation.unplanned = Some(format!("{NO_CREDENTIAL}, because it comes from {who}"));
+        invocation.unplanned = Some(format!("this change gets no credential, because it comes from {who}"));
     }
     let compared = match base {
         Some(Base { commit, name }) => Compared::Commit { commit, name },
         None => Compared::Nothing,
     };
-    let change = match preview::prepare(&invocation, &compared) {
-        Ok(Prepared::Ready(change)) => change,
-        Ok(Prepared::Refused(report)) => return Ok(*report),
-        // A tree that does not load has no report of its own; its findings are what a reader needs.
-        Err(outcome) if outcome.exit == Exit::Failed && !outcome.findings.is_empty() => {
-            let facts = TreeFacts {
-                root: if repository.prefix.is_empty() { ".".into() } else { repository.prefix.clone() },
-                base: base.map(|base| base.commit.clone()),
-                head: repository.head(),
-                ..TreeFacts::default()
-            };
-            return Ok(judging::refused_tree(outcome.findings, facts));
-        }
-        Err(outcome) => return Err(outcome),
+    let mut change = match preview::prepare(&invocation, &compared)? {
+        Prepared::Ready(change) => change,
+        Prepared::Refused(report) => return Ok(Judged { report: *report, inputs: String::new() }),
     };
-    let mut change = change;
-    let kept = credentials(begun, subject, repository, base, &mut change, &mut invocation).await?;
-    let progress: Arc<dyn Progress> = board;
-    let report = change.plan(&invocation, progress).await;
+    own_engines(&mut change, &mut invocation);
+    let inputs = checkout::inputs(repository, "HEAD", &change.reading.tree.generation_directory).unwrap_or_default();
     // The token's file stays until the last child has ended.
-    drop(kept);
-    report
+    let mut kept = credentials(begun, subject, repository, base, &mut change, &mut invocation).await?;
+    let lost = async {
+        match &mut kept {
+            Some(token) => token.lost().await,
+            None => std::future::pending().await,
+        }
+    };
+    let report = tokio::select! {
+        report = change.plan(&invocation, board) => report?,
+        // Dropped, the plan interrupts its engines.
+        error = lost => return Err(Outcome::new(Exit::Failed).findings(vec![
+            Diagnostic::error("no-identity", format!("the identity token could not be renewed: {error}"))
+                .help("run the job again"),
+        ])),
+    };
+    Ok(Judged { report, inputs })
 }
 
-/// What the base lets templates read.
-fn listed_variables(
-    invocation: &Invocation,
-    repository: &Repository,
-    base: Option<&Base>,
-) -> Result<Vec<String>, Outcome> {
-    let Some(base) = base else { return Ok(Vec::new()) };
-    let request = invocation.request(&[]).map_err(Outcome::usage)?;
-    let quiet = csis_values::request::Request { template_env: std::collections::BTreeMap::new(), ..request };
-    let identities = invocation.identities().map_err(Outcome::usage)?;
-    let files = repository.files_at(&base.commit, &["_private", "generated"]).unwrap_or_default();
-    Ok(reading::base(&files, &quiet, &identities).map(|(tree, ..)| tree.config.template_env).unwrap_or_default())
+/// In the container the engines are the image's own, by their kind: what a tree names in their place is code that nobody looked at.
+fn own_engines(change: &mut Change, invocation: &mut Invocation) {
+    for executable in &change.reading.tree.executables {
+        if executable.binary == executable.kind || invocation.tools.contains_key(&executable.kind) {
+            continue;
+        }
+        invocation.tools.insert(executable.name.written.clone(), executable.kind.clone());
+        change.reading.findings.push(
+            Diagnostic::note(
+                "own-engine",
+                format!(
+                    "the binary `{}` of executable `{}` is not run here: the image's own `{}` is",
+                    executable.binary, executable.name.written, executable.kind
+                ),
+            )
+            .at(&executable.at)
+            .help("name another with the input `engine`"),
+        );
+    }
 }
 
 /// Decides what the engine's processes get, and keeps the identity token while they need it.
@@ -297,10 +296,14 @@ async fn credentials(
     invocation: &mut Invocation,
 ) -> Result<Option<TokenFile>, Outcome> {
     if subject.stranger.is_some() {
-        invocation.children.credentials = Credentials::Nothing { why: NO_CREDENTIAL.into() };
+        // No root is planned.
         return Ok(None);
     }
-    if let Some(why) = reach_refused(begun, subject, repository, base, change).await {
+    let withheld = match &subject.withheld {
+        Some(why) => Some(why.clone()),
+        None => reach_refused(begun, subject, repository, base, change).await,
+    };
+    if let Some(why) = withheld {
         invocation.children.credentials = Credentials::Nothing { why };
         return Ok(None);
     }
@@ -311,15 +314,9 @@ async fn credentials(
     }
     let temporary = std::env::temp_dir();
     // Judged before a token is minted: a role of a strange account is never asked for.
-    let judged = roles::of(
-        roles,
-        &begun.inputs.allowed_accounts,
-        change.judges(),
-        &change.reading.tree,
-        &temporary,
-        &begun.inputs.session_name,
-    )
-    .map_err(|findings| Outcome::new(Exit::Usage).findings(findings))?;
+    let judged =
+        roles::of(roles, &begun.inputs.allowed_accounts, change.judges(), &change.reading.tree, &temporary, SESSION)
+            .map_err(|findings| Outcome::new(Exit::Usage).findings(findings))?;
     let Some(minter) = Minter::of(&invocation.environment) else {
         return Err(Outcome::usage(no_identity(&invocation.environment)));
     };
@@ -380,7 +377,10 @@ async fn reach_refused(
         )
         .help(format!("a code owner reads it as code and then comments `/csis plan {}`", subject.head)),
     );
-    Some(format!("it widens its reach ({widened}), and no code owner has allowed commit {}", short(&subject.head)))
+    Some(format!(
+        "this change widens its reach ({widened}), and no code owner has allowed commit {}",
+        short(&subject.head)
+    ))
 }
 
 /// The check run by which a code owner's word on a commit is kept.
@@ -389,7 +389,7 @@ const REACH: &str = "csis / reach";
 async fn is_allowed(begun: &Begun<'_>, subject: &Subject) -> bool {
     let Some(client) = &begun.client else { return false };
     let of_ours = |run: &checks::CheckRun| {
-        run.app.as_ref().is_some_and(|app| app.slug == begun.app) && run.head_sha.eq_ignore_ascii_case(&subject.head)
+        run.app.as_ref().is_some_and(|app| app.slug == ACTIONS) && run.head_sha.eq_ignore_ascii_case(&subject.head)
     };
     let found: Result<Vec<checks::CheckRun>, ApiError> =
         checks::at(client, &begun.context.repo, &subject.head, REACH).await;
@@ -405,8 +405,4 @@ pub fn detail(inputs: &Inputs, private: bool) -> csis_report::Detail {
         (DetailInput::Values, _) | (DetailInput::Auto, true) => csis_report::Detail::Values,
         (DetailInput::Addresses, _) | (DetailInput::Auto, false) => csis_report::Detail::Addresses,
     }
-}
-
-pub fn short(commit: &str) -> &str {
-    commit.get(..8).unwrap_or(commit)
 }

@@ -58,11 +58,16 @@ pub fn of(
         if runtime.is_none() && !is_profile {
             found.push(unknown_name(name, &wants));
         }
-        if is_profile {
-            by_profile.insert(name.clone(), arn.clone());
-        }
-        if let Some((Some(profile), _)) = runtime {
-            by_profile.entry(profile.clone()).or_insert_with(|| arn.clone());
+        let profiles = is_profile.then_some(name).into_iter().chain(runtime.and_then(|(profile, _)| profile.as_ref()));
+        for profile in profiles {
+            let before = by_profile.insert(profile.clone(), arn.clone());
+            if before.is_some_and(|before| before != *arn) {
+                found.push(
+                    Diagnostic::error("role-name", format!("two roles are given for the profile `{profile}`")).help(
+                        "the engine knows the profile alone: give it one role, or each runtime a profile of its own",
+                    ),
+                );
+            }
         }
     }
     // A runtime that names no profile is served by the default chain, and so there is one of those.
@@ -168,6 +173,17 @@ mod tests {
         // Listing the account opens the list, not the runtime.
         let said = judge(&one("arn:aws:iam::999999999999:role/read"), &["999999999999".into()]).unwrap_err();
         assert_eq!(said.len(), 1, "{said:?}");
+    }
+
+    #[test]
+    fn a_profile_has_one_role_however_it_is_named() {
+        let tree = harbor();
+        let account = harbor_account(&tree);
+        let (runtime, (profile, _)) = Wants::of(&tree).runtimes.into_iter().next().unwrap();
+        let role = |name: &str| format!("arn:aws:iam::{account}:role/{name}");
+        let by_name = BTreeMap::from([(runtime, role("one")), (profile.unwrap(), role("two"))]);
+        let said = judge(&RoleInput { default: None, by_name }, &[]).unwrap_err();
+        assert_eq!(said, ["role-name: two roles are given for the profile `harbor`"]);
     }
 
     #[test]

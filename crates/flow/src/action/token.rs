@@ -6,19 +6,22 @@
 use csis_engine::ChildUser;
 use csis_github::identity::{AWS, IdToken, IdentityError, Minter};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// Between two tries after one that failed.
 const AGAIN: Duration = Duration::from_secs(15);
+/// So many may fail in a row before one more ends the run, while its credentials still live.
+const FAILURES: u32 = 2;
 /// A token that says nothing sensible of its life is renewed as often as this.
 const SHORTEST: Duration = Duration::from_secs(20);
 
 /// Ends with the file when it goes.
 pub struct TokenFile {
     folder: tempfile::TempDir,
-    renewing: JoinHandle<()>,
+    renewing: JoinHandle<IdentityError>,
 }
 
 impl TokenFile {
@@ -29,19 +32,37 @@ impl TokenFile {
         let first = minter.mint(AWS).await?;
         let path = folder.path().join("token");
         write(&path, &first, user).map_err(failed)?;
-        enterable(folder.path()).map_err(failed)?;
+        // Others may open what they know the name of, and lay nothing there.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711)).map_err(failed)?;
         let mut half = half_life(&first);
         let renewing = tokio::spawn(async move {
+            let mut failures = 0;
             loop {
                 tokio::time::sleep(half).await;
-                half = match minter.mint(AWS).await {
-                    Ok(token) if write(&path, &token, user).is_ok() => half_life(&token),
+                let renewed = match minter.mint(AWS).await {
+                    Ok(token) => write(&path, &token, user).map(|()| half_life(&token)).map_err(failed),
+                    Err(error) => Err(error),
+                };
+                half = match renewed {
+                    Ok(half) => {
+                        failures = 0;
+                        half
+                    }
+                    Err(error) if failures == FAILURES => return error,
                     // The token in the file has half its life left: there is time to try again.
-                    _ => AGAIN,
+                    Err(_) => {
+                        failures += 1;
+                        AGAIN
+                    }
                 };
             }
         });
         Ok(TokenFile { folder, renewing })
+    }
+
+    /// Ends when the token can no longer be kept fresh, with what was said last.
+    pub async fn lost(&mut self) -> IdentityError {
+        (&mut self.renewing).await.unwrap_or_else(|error| IdentityError::Refused(error.to_string()))
     }
 
     pub fn path(&self) -> PathBuf {
@@ -61,67 +82,32 @@ fn half_life(token: &IdToken) -> Duration {
     Duration::from_secs(u64::try_from(life / 2).unwrap_or(0)).max(SHORTEST)
 }
 
-/// A reader never sees half a token: written aside and renamed.
+/// A reader never sees half a token: written aside, in a folder that is csis's own, and renamed.
 fn write(path: &Path, token: &IdToken, user: Option<ChildUser>) -> std::io::Result<()> {
-    let aside = path.with_extension("new");
-    let mut options = std::fs::OpenOptions::new();
-    // The folder is csis's own, so nobody else lays anything there; a leftover of a write that failed is taken away, never written through.
-    if aside.symlink_metadata().is_ok() {
-        std::fs::remove_file(&aside)?;
-    }
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let mut file = options.open(&aside)?;
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     file.write_all(token.expose().as_bytes())?;
-    drop(file);
-    own(&aside, user)?;
-    std::fs::rename(&aside, path)
-}
-
-/// Others may open what they know the name of, and lay nothing there.
-#[cfg(unix)]
-fn enterable(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o711))
-}
-
-#[cfg(not(unix))]
-fn enterable(_: &Path) -> std::io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn own(path: &Path, user: Option<ChildUser>) -> std::io::Result<()> {
-    match user {
-        Some(user) => std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)),
-        None => Ok(()),
+    if let Some(user) = user {
+        user.own(file.path())?;
     }
-}
-
-#[cfg(not(unix))]
-fn own(_: &Path, _: Option<ChildUser>) -> std::io::Result<()> {
+    file.persist(path)?;
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use csis_github::identity::Claims;
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn a_renewal_is_never_written_through_a_link() {
+    fn a_renewal_takes_the_place_of_what_stands_there() {
         let folder = tempfile::tempdir().unwrap();
         let (path, hidden) = (folder.path().join("token"), folder.path().join("hidden"));
         std::fs::write(&hidden, "kept").unwrap();
-        symlink(&hidden, path.with_extension("new")).unwrap();
+        std::os::unix::fs::symlink(&hidden, &path).unwrap();
         let token = IdToken { token: "fresh".to_owned().into(), claims: Claims::default() };
         write(&path, &token, None).unwrap();
-        assert_eq!(std::fs::read_to_string(&hidden).unwrap(), "kept");
+        assert_eq!(std::fs::read_to_string(&hidden).unwrap(), "kept", "never through a link");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "fresh");
         assert_eq!(path.symlink_metadata().unwrap().mode() & 0o777, 0o600);
     }

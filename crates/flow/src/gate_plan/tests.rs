@@ -19,7 +19,7 @@ fn invocation() -> Invocation {
         tools: BTreeMap::new(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         now: jiff::Timestamp::UNIX_EPOCH,
-        template_variables: None,
+        template_variables: crate::invocation::TemplateVariables::Shell,
         unplanned: None,
         children: crate::invocation::Children::default(),
     }

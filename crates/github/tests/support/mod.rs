@@ -62,7 +62,7 @@ impl Bench {
 
     /// The comment of a run, found.
     pub async fn find(&self, run: u64, attempt: u32, mode: Mode) -> Result<Sticky, ApiError> {
-        Sticky::find(self.conversation(), marker(run, attempt), mode, quick()).await.map(|(sticky, _)| sticky)
+        Sticky::find(self.conversation(), marker(run, attempt), mode).await.map(|(sticky, _)| sticky)
     }
 
     /// A whole run: found and written.
@@ -85,7 +85,7 @@ impl Bench {
 }
 
 pub fn marker(run: u64, attempt: u32) -> Marker {
-    Marker { key: KEY.into(), head: "1".repeat(40), run, attempt, state: State::Planning, inputs: String::new() }
+    Marker { key: KEY.into(), head: "1".repeat(40), run, attempt, state: State::Planning, tree: String::new() }
 }
 
 /// A comment's text as a run would have left it.
