@@ -55,25 +55,29 @@ pub fn sections(held: &Held, profiles: &BTreeSet<String>) -> String {
     let titles = std::iter::once("[default]".to_owned())
         .chain(profiles.iter().filter(|name| *name != "default" && fits(name)).map(|name| format!("[profile {name}]")));
     for title in titles {
-        let _ = writeln!(text, "{title}");
-        match held {
-            Held::WebIdentity { role, token_file, session_name } => {
-                let _ = writeln!(
-                    text,
-                    "role_arn = {role}\nweb_identity_token_file = {token_file}\nrole_session_name = {session_name}"
-                );
-            }
-            Held::Keys { id, secret, token } => {
-                let _ = writeln!(text, "aws_access_key_id = {id}\naws_secret_access_key = {secret}");
-                if let Some(token) = token {
-                    let _ = writeln!(text, "aws_session_token = {token}");
-                }
-            }
-            Held::Nothing => {}
-        }
-        text.push('\n');
+        section(&mut text, &title, held);
     }
     text
+}
+
+fn section(text: &mut String, title: &str, held: &Held) {
+    let _ = writeln!(text, "{title}");
+    match held {
+        Held::WebIdentity { role, token_file, session_name } => {
+            let _ = writeln!(
+                text,
+                "role_arn = {role}\nweb_identity_token_file = {token_file}\nrole_session_name = {session_name}"
+            );
+        }
+        Held::Keys { id, secret, token } => {
+            let _ = writeln!(text, "aws_access_key_id = {id}\naws_secret_access_key = {secret}");
+            if let Some(token) = token {
+                let _ = writeln!(text, "aws_session_token = {token}");
+            }
+        }
+        Held::Nothing => {}
+    }
+    text.push('\n');
 }
 
 /// A name that would break out of its section title gets none.
@@ -95,11 +99,8 @@ pub fn role_sections(roles: &Roles, profiles: &BTreeSet<String>) -> io::Result<S
                 return Err(io::Error::new(kind, format!("{value:?} cannot stand in an AWS configuration")));
             }
         }
-        let session_name = &roles.session_name;
-        let _ = writeln!(
-            text,
-            "{title}\nrole_arn = {role}\nweb_identity_token_file = {token_file}\nrole_session_name = {session_name}\n"
-        );
+        let (role, token_file, session_name) = (role.to_owned(), token_file.to_string(), roles.session_name.clone());
+        section(&mut text, &title, &Held::WebIdentity { role, token_file, session_name });
     }
     Ok(text)
 }
