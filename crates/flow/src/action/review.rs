@@ -51,6 +51,8 @@ pub enum BaseCommit {
 const LEFT: Duration = Duration::from_secs(7);
 /// How its sessions are called in the account's own log.
 const SESSION: &str = "csis-review";
+/// The executables that the image brings, by kind; csis runs no other.
+const ENGINES: &[&str] = &["tofu", "packer"];
 /// The app whose token a job has by itself.
 const ACTIONS: &str = "github-actions";
 
@@ -268,7 +270,10 @@ async fn judge(
 /// In the container the engines are the image's own, by their kind: what a tree names in their place is code that nobody looked at.
 fn own_engines(change: &mut Change, invocation: &mut Invocation) {
     for executable in &change.reading.tree.executables {
-        if executable.binary == executable.kind || invocation.tools.contains_key(&executable.kind) {
+        if !ENGINES.contains(&executable.kind.as_str())
+            || executable.binary == executable.kind
+            || invocation.tools.contains_key(&executable.kind)
+        {
             continue;
         }
         invocation.tools.insert(executable.name.written.clone(), executable.kind.clone());

@@ -1,0 +1,133 @@
+//! What GitHub does on its worst days, through the whole review. What a single call meets is in the tests of crates/github.
+
+use crate::review::grows;
+use crate::stage::{REPO, Stage, TOKEN};
+use csis_bench_github::{App, ChangedFile, Fault, Permissions};
+
+#[test]
+fn a_token_that_only_reads_names_what_it_lacks_and_the_log_has_the_rest() {
+    let stage = Stage::of(|harbor| {
+        harbor.edit("instances/instances.yaml", "machine_type: m7i.large", "machine_typ: m7i.large");
+    });
+    stage.github.token(TOKEN, App::github_actions(), Permissions::new().read("contents"));
+    let ran = stage.run().ends(1);
+    let ran = ran.tells(&["`pull-requests: write`", "`checks: write`", "under `permissions:` of the job"]);
+    assert!(
+        ran.said
+            .stdout
+            .contains("file=instances/instances.yaml,line=4,col=5::instance `api-1` has no field `machine_typ`"),
+        "{}",
+        ran.said.stdout
+    );
+    assert!(ran.summary.contains("machine_typ"), "{}", ran.summary);
+    assert_eq!(stage.comments().len() + stage.checks().len(), 0);
+}
+
+#[test]
+fn without_a_token_the_report_is_in_the_summary() {
+    let mut stage = Stage::planned(grows);
+    stage.input("github-token", "");
+    let ran = stage.run().ends(0);
+    assert!(ran.summary.contains("m7i.xlarge"), "{}", ran.summary);
+    assert_eq!(stage.github.calls().len(), 0);
+}
+
+#[test]
+fn a_comment_deleted_while_it_plans_is_made_anew() {
+    let stage = Stage::planned(grows);
+    // Between the finding and the result.
+    stage.github.fault(Fault::on("PATCH", "/repos/*/issues/comments/*").times(1).before(|state| {
+        let ids: Vec<u64> = state.comments(REPO, 7).iter().map(|comment| comment.id).collect();
+        ids.into_iter().for_each(|id| state.delete_comment(REPO, id));
+    }));
+    stage.run().ends(0);
+    assert!(stage.comment().contains("m7i.xlarge"));
+}
+
+#[test]
+fn a_locked_conversation_still_gets_its_check_run() {
+    let stage = Stage::planned(grows);
+    stage.github.state(|state| state.repo(REPO).issue(7).locked = true);
+    stage.github.fault(
+        Fault::on("POST", "/repos/*/issues/*/comments")
+            .times(1)
+            .status(403)
+            .json(serde_json::json!({"message": "Unable to create comment because issue is locked."})),
+    );
+    let ran = stage.run().ends(0);
+    assert_eq!(stage.comments().len(), 0, "{}", ran.said.all());
+    assert_eq!(stage.checks().len(), 1);
+}
+
+#[test]
+fn a_head_that_was_pushed_away_during_the_run_keeps_what_is_newer() {
+    let stage = Stage::planned(grows);
+    // The newer head's run has already written when this one comes with its result.
+    let newer = "<!-- csis:comment v1 key=KEY head=9999999999999999999999999999999999999999 run=2000.1 state=result tree= -->\nnewer";
+    stage.github.fault(Fault::on("GET", "/repos/*/issues/comments/*").times(1).before(move |state| {
+        state.push(REPO, 7);
+        let comment = state.repo(REPO).comments.values_mut().next().unwrap();
+        let key = comment.body.split("key=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+        comment.body = newer.replace("KEY", &key);
+    }));
+    let ran = stage.run().ends(0);
+    assert_eq!(stage.comment(), "newer", "{}", stage.github.calls());
+    ran.tells(&["newer run"]);
+    // What was judged stays with the commit that it was judged for.
+    assert_eq!(stage.checks().len(), 1);
+}
+
+#[test]
+fn three_thousand_files_cost_no_call_more() {
+    let stage = Stage::planned(|harbor| {
+        grows(harbor);
+        for n in 0..3000 {
+            harbor.write(&format!("docs/{n}.txt"), "words\n");
+        }
+    });
+    stage.github.state(|state| {
+        state.repo(REPO).pull(7).files = (0..3000).map(|n| ChangedFile::modified(&format!("docs/{n}.txt"))).collect();
+    });
+    stage.run().ends(0);
+    let calls = stage.github.calls();
+    assert!(calls.len() <= 12, "{calls}");
+    assert!(stage.comment().contains("m7i.xlarge"));
+}
+
+#[test]
+fn what_fails_for_a_moment_is_tried_again_and_makes_nothing_twice() {
+    let stage = Stage::planned(grows);
+    stage.github.fault(Fault::on("GET", "/repos/*/issues/*/comments").times(1).status(502).html());
+    stage.github.fault(Fault::on("POST", "/repos/*/issues/*/comments").times(1).act_then_cut());
+    stage.github.fault(Fault::on("POST", "/repos/*/check-runs").times(1).act_then_cut());
+    stage.run().ends(0);
+    assert!(stage.comment().contains("m7i.xlarge"));
+    assert_eq!(stage.checks().len(), 1, "{}", stage.github.calls());
+}
+
+#[test]
+fn a_marker_that_somebody_copied_is_theirs() {
+    let stage = Stage::planned(grows);
+    stage.run().ends(0);
+    let ours = stage.comments()[0].clone();
+    let stage = Stage::planned(grows);
+    stage.github.state(|state| state.add_comment(REPO, 7, "mallory", &ours.body));
+    stage.run().ends(0);
+    assert_eq!(stage.comments().len(), 1);
+    let theirs = stage.github.state(|state| state.comments(REPO, 7)).into_iter().find(|c| c.author == "mallory");
+    assert_eq!(theirs.unwrap().body, ours.body);
+}
+
+#[test]
+fn an_enterprise_server_is_called_at_its_own_places() {
+    let mut stage = Stage::planned(grows);
+    let (api, graphql) = (stage.github.enterprise_url(), format!("{}/api/graphql", stage.github.url()));
+    stage
+        .set("GITHUB_API_URL", &api)
+        .set("GITHUB_GRAPHQL_URL", &graphql)
+        .set("GITHUB_SERVER_URL", "https://ghes.example");
+    stage.run().ends(0);
+    let calls = stage.github.calls();
+    assert!(calls.iter().all(|call| call.path.starts_with("/api/v3/")), "{calls}");
+    assert!(stage.comment().contains("https://ghes.example/acme/harbor/actions/runs/1000"));
+}

@@ -1,0 +1,142 @@
+//! Who gets credentials, and who is never asked for any.
+
+use crate::review::grows;
+use crate::stage::{REPO, Stage};
+use crate::support::Harbor;
+use csis_bench_github::{App, CheckRun};
+
+const ROLE: &str = "arn:aws:iam::123456789012:role/csis-read";
+
+/// Code that the next run brings along: a change of reach.
+fn reaches(harbor: &Harbor) {
+    grows(harbor);
+    harbor.write(".github/workflows/deploy.yml", "on: push\n");
+}
+
+fn allow(stage: &Stage, app: App, conclusion: &str, head: &str) {
+    let head = head.to_owned();
+    stage.github.state(|state| {
+        let id = 500 + state.repo(REPO).check_runs.len() as u64;
+        let run = CheckRun {
+            id,
+            name: "csis / reach".into(),
+            head_sha: head,
+            app,
+            external_id: None,
+            details_url: None,
+            status: "completed".into(),
+            conclusion: Some(conclusion.into()),
+            started_at: None,
+            completed_at: None,
+            title: None,
+            summary: None,
+            text: None,
+            annotations: Vec::new(),
+            actions: Vec::new(),
+        };
+        state.repo(REPO).check_runs.insert(id, run);
+    });
+}
+
+#[test]
+fn a_change_of_reach_is_planned_without_credentials_and_mints_none() {
+    let mut stage = Stage::planned(reaches);
+    stage.with_identity().input("aws-read-role", ROLE);
+    let ran = stage.run();
+    assert_eq!(ran.output("verdict"), "not-judged", "{}", ran.said.all());
+    let comment = stage.comment();
+    for words in ["widens its reach", "workflows", &stage.head[..12]] {
+        assert!(comment.contains(words), "{words} in {comment}");
+    }
+    assert_eq!(stage.github.calls().of("GET", "/oidc/").len(), 0);
+}
+
+#[test]
+fn a_code_owner_s_word_counts_for_its_commit_and_from_our_app_alone() {
+    let other = "1".repeat(40);
+    let (actions, stranger) = (App::github_actions(), App::new("stranger", 99));
+    for (app, conclusion, here, judged) in [
+        (actions.clone(), "success", true, true),
+        (stranger, "success", true, false),
+        (actions.clone(), "failure", true, false),
+        (actions, "success", false, false),
+    ] {
+        let stage = Stage::planned(reaches);
+        let head = if here { &stage.head } else { &other };
+        allow(&stage, app.clone(), conclusion, head);
+        let ran = stage.run();
+        let verdict = ran.output("verdict");
+        assert_eq!(verdict == "pass", judged, "{} {conclusion} {here}: {verdict} {}", app.slug, ran.said.all());
+    }
+}
+
+#[test]
+fn a_role_of_a_strange_account_is_refused_before_any_token_is_minted() {
+    let mut stage = Stage::planned(grows);
+    stage.with_identity().input("aws-read-role", "arn:aws:iam::999988887777:role/csis-read");
+    let ran = stage.run().ends(2).tells(&["999988887777", "123456789012"]);
+    assert_eq!(stage.github.calls().of("GET", "/oidc/").len(), 0, "{}", stage.github.calls());
+    assert_eq!(ran.output("verdict"), "failed");
+    assert!(stage.comment().contains("999988887777"), "{}", stage.comment());
+}
+
+#[test]
+fn a_role_without_the_right_to_mint_names_the_line_that_grants_it() {
+    let mut stage = Stage::planned(grows);
+    stage.input("aws-read-role", ROLE);
+    stage.run().ends(2).tells(&["`id-token: write`"]);
+}
+
+#[test]
+fn the_engine_gets_the_role_through_files_and_never_the_job_s_tokens() {
+    let mut stage = Stage::planned(grows);
+    let seen = stage.harbor.outside().join("seen");
+    std::fs::write(&seen, "").unwrap();
+    std::fs::set_permissions(&seen, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    let engine = stage.harbor.outside().join("engine");
+    let script = std::fs::read_to_string(&engine).unwrap();
+    let dump = format!("#!/bin/sh\n{{ env; cat \"$AWS_CONFIG_FILE\"; }} >>{} 2>/dev/null\n", seen.display());
+    std::fs::write(&engine, script.replacen("#!/bin/sh\n", &dump, 1)).unwrap();
+    stage.with_identity().input("aws-read-role", ROLE);
+    stage.run().ends(0);
+    let seen = std::fs::read_to_string(&seen).unwrap();
+    for words in [ROLE, "[profile harbor]", "web_identity_token_file"] {
+        assert!(seen.contains(words), "{words} in {seen}");
+    }
+    for name in ["ACTIONS_ID_TOKEN_REQUEST", "GITHUB_", "INPUT_", "ghs_"] {
+        assert!(!seen.contains(name), "{name} in {seen}");
+    }
+    assert!(!stage.github.calls().of("GET", "/oidc/").is_empty());
+}
+
+#[test]
+fn a_checkout_that_is_not_the_merge_is_not_judged_as_it() {
+    let stage = Stage::planned(grows);
+    stage.harbor.git(&["switch", "--quiet", "change"]);
+    stage.run().ends(2).tells(&["not the merge commit", "actions/checkout"]);
+    assert_eq!(stage.comments().len() + stage.checks().len(), 0);
+}
+
+#[test]
+fn a_tree_outside_of_the_workspace_is_refused() {
+    for root in ["..", "/etc", "a/../.."] {
+        let mut stage = Stage::planned(grows);
+        stage.input("root", root);
+        stage.run().ends(2).tells(&["leaves the workspace"]);
+    }
+}
+
+#[test]
+fn what_a_change_says_is_not_what_the_page_does() {
+    let stage = Stage::planned(|harbor| {
+        let name = "{data: \"</details><img src=x> @mona ![](http://x.invalid/a.png) <!-- csis:comment v1 -->\"}";
+        harbor.edit("storages/storages.yaml", "{data: ledger}", name);
+    });
+    stage.run();
+    let comment = stage.comment();
+    assert!(comment.contains("x.invalid"), "the generated diff shows it: {comment}");
+    for (number, line) in comment.lines().enumerate().filter(|(_, line)| line.contains("x.invalid")) {
+        let fences = comment.lines().take(number).filter(|line| line.starts_with("```")).count();
+        assert!(fences % 2 == 1, "outside of a fence: {line}");
+    }
+}
