@@ -38,7 +38,9 @@ fn a_comment_deleted_while_it_plans_is_made_anew() {
     // Between the finding and the result.
     stage.github.fault(Fault::on("PATCH", "/repos/*/issues/comments/*").times(1).before(|state| {
         let ids: Vec<u64> = state.comments(REPO, 7).iter().map(|comment| comment.id).collect();
-        ids.into_iter().for_each(|id| state.delete_comment(REPO, id));
+        for id in ids {
+            state.delete_comment(REPO, id);
+        }
     }));
     stage.run().ends(0);
     assert!(stage.comment().contains("m7i.xlarge"));
