@@ -10,10 +10,9 @@ pub fn grows(harbor: &Harbor) {
 
 /// A tree of a hundred findings: each of so many machines names an image that is not there.
 fn many_errors(harbor: &Harbor) {
-    let mut machines = String::new();
-    for n in 0..100 {
-        machines += &format!("  - name: extra-{n}\n    image: not-there\n    storages: []\n");
-    }
+    let machines = (0..100).fold(String::new(), |text, n| {
+        text + &format!("  - name: extra-{n}\n    image: not-there\n    storages: []\n")
+    });
     harbor.edit("instances/instances.yaml", "  - name: edge-1\n", &format!("{machines}  - name: edge-1\n"));
 }
 
