@@ -380,7 +380,10 @@ async fn reach_refused(
             "reach",
             format!("this change widens its reach, so it is planned without credentials: {widened}"),
         )
-        .help(format!("a code owner reads it as code and then comments `/csis plan {}`", subject.head)),
+        .help(format!(
+            "a code owner reads it as code, allows commit `{}` with the workflow `allow-reach.yml`, and runs this job again",
+            subject.head
+        )),
     );
     Some(format!(
         "this change widens its reach ({widened}), and no code owner has allowed commit {}",

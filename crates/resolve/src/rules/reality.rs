@@ -23,7 +23,7 @@ pub(super) fn check(site: &Site<'_>, snapshot: Option<&Snapshot>, found: &mut Di
         found.push(
             Diagnostic::note("account-not-judged", what)
                 .at(&first.at)
-                .help("pass a snapshot with `--snapshot FILE` to have it judged"),
+                .help("`csis validate --snapshot FILE` judges it, with a snapshot of the account"),
         );
     }
 }
