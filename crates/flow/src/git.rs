@@ -28,6 +28,10 @@ pub enum GitError {
     Failed { command: String, said: String },
 }
 
+/// A submodule by the commit that is recorded of it: what a change writes into `.gitmodules` hides nothing, and no git is started in it.
+const SUBMODULES: &str = "--ignore-submodules=dirty";
+const DIFF: &[&str] = &["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", SUBMODULES];
+
 /// A commit as people write it.
 pub fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
@@ -68,7 +72,8 @@ impl Repository {
         let below = |dir: &str| if self.prefix.is_empty() { dir.to_owned() } else { format!("{}/{dir}", self.prefix) };
         let root = if self.prefix.is_empty() { ".".to_owned() } else { self.prefix.clone() };
         let excluded = [below(generation_directory), below("_private")].map(|d| format!(":(exclude,top){d}"));
-        let arguments = ["status", "--porcelain", "--untracked-files=normal", "--", &root, &excluded[0], &excluded[1]];
+        let arguments =
+            ["status", "--porcelain", "--untracked-files=normal", SUBMODULES, "--", &root, &excluded[0], &excluded[1]];
         self.text(&arguments).is_ok_and(|said| !said.is_empty())
     }
 
@@ -121,57 +126,46 @@ impl Repository {
         Some(format!(":(top,literal){}", parts?.join("/")))
     }
 
-    fn listed(&self, arguments: &[&str], folders: &[PathBuf]) -> Vec<String> {
-        let folders: Vec<String> = folders.iter().filter_map(|folder| self.literal(folder)).collect();
-        if folders.is_empty() {
-            return Vec::new();
-        }
-        let mut all = arguments.to_vec();
-        all.push("--");
-        all.extend(folders.iter().map(String::as_str));
-        paths(&run(&self.top, &all, None).unwrap_or_default())
-    }
-
-    /// A file below a folder that git holds, by its path in the repository.
-    pub fn first_tracked(&self, folder: &Path) -> Option<String> {
-        self.listed(&["ls-files", "-z"], &[folder.to_owned()]).into_iter().next()
-    }
-
-    /// The files below the folders that git held at a commit and that are others, or gone, in the working tree; paths in the repository, sorted.
-    pub fn edited_since(&self, commit: &str, folders: &[PathBuf]) -> Vec<String> {
-        const ARGUMENTS: &[&str] =
-            &["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--diff-filter=MDT"];
-        let mut arguments = ARGUMENTS.to_vec();
-        arguments.push(commit);
-        self.listed(&arguments, folders)
-    }
-
-    /// The files below the folders that differ between a commit and the working tree, those that git does not hold included; paths in the repository, sorted.
-    pub fn changed_since(&self, commit: &str, folders: &[PathBuf]) -> Vec<String> {
-        let arguments = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", commit];
-        let mut changed = self.listed(&arguments, folders);
-        changed.extend(self.listed(&["ls-files", "-z", "--others"], folders));
-        changed.sort();
-        changed.dedup();
-        changed
-    }
-
-    /// The files below the folders that differ between two commits; paths in the repository, sorted.
-    pub fn changed_between(&self, from: &str, to: &str, folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
+    fn listed(&self, arguments: &[&str], folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
         let folders: Vec<String> = folders.iter().filter_map(|folder| self.literal(folder)).collect();
         if folders.is_empty() {
             return Ok(Vec::new());
         }
-        let mut arguments = vec!["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
-        arguments.extend(["--ignore-submodules=none", from, to, "--"]);
-        arguments.extend(folders.iter().map(String::as_str));
-        Ok(paths(&run(&self.top, &arguments, None)?))
+        let mut all = arguments.to_vec();
+        all.push("--");
+        all.extend(folders.iter().map(String::as_str));
+        Ok(paths(&run(&self.top, &all, None)?))
+    }
+
+    /// A file below a folder that git holds, by its path in the repository.
+    pub fn first_tracked(&self, folder: &Path) -> Option<String> {
+        self.listed(&["ls-files", "-z"], &[folder.to_owned()]).ok()?.into_iter().next()
+    }
+
+    /// The files below the folders that git held at a commit and that are others, or gone, in the working tree; paths in the repository, sorted.
+    pub fn edited_since(&self, commit: &str, folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
+        self.listed(&[DIFF, &["--diff-filter=MDT", commit]].concat(), folders)
+    }
+
+    /// The files below the folders that differ between a commit and the working tree, those that git does not hold included; paths in the repository, sorted.
+    pub fn changed_since(&self, commit: &str, folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
+        let mut changed = self.listed(&[DIFF, &[commit]].concat(), folders)?;
+        changed.extend(self.listed(&["ls-files", "-z", "--others"], folders)?);
+        changed.sort();
+        changed.dedup();
+        Ok(changed)
+    }
+
+    /// The files below the folders that differ between two commits; paths in the repository, sorted.
+    pub fn changed_between(&self, from: &str, to: &str, folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
+        self.listed(&[DIFF, &[from, to]].concat(), folders)
     }
 
     /// The files below the folders that are not committed as they are, without those that git is told to ignore; paths in the repository.
     pub fn uncommitted(&self, folders: &[PathBuf]) -> Vec<String> {
-        let mut found = self.listed(&["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD"], folders);
-        found.extend(self.listed(&["ls-files", "-z", "--others", "--exclude-standard"], folders));
+        // Only a hint hangs on it.
+        let mut found = self.listed(&[DIFF, &["HEAD"]].concat(), folders).unwrap_or_default();
+        found.extend(self.listed(&["ls-files", "-z", "--others", "--exclude-standard"], folders).unwrap_or_default());
         found.sort();
         found.dedup();
         found
@@ -240,11 +234,13 @@ fn passes(name: &str) -> bool {
 }
 
 /// A git that trusts the folder for this call alone, runs nothing that its configuration watches files with, and sees the allowed part of the environment.
+///
+/// A repository without a working copy is none: a tree may hold files that look like one, and their configuration would name programs to run.
 pub(crate) fn command(directory: &Path) -> Command {
     let mut command = Command::new("git");
     command
         .current_dir(directory)
-        .args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false"])
+        .args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"])
         .env_clear()
         .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(passes)))
         .env("GIT_OPTIONAL_LOCKS", "0")

@@ -74,6 +74,11 @@ impl Change {
         self.before.as_ref().map_or(&self.reading.tree, |(tree, _)| tree)
     }
 
+    /// Whether the code that every root is planned with is another one.
+    pub fn touches_every_root(&self) -> bool {
+        self.touched.every_root
+    }
+
     /// Plans every root, gates the plans and reports.
     pub async fn plan(self, invocation: &Invocation, progress: Arc<dyn Progress>) -> Result<Report, Outcome> {
         let Change { mut reading, before, facts, touched } = self;
@@ -131,15 +136,8 @@ pub fn prepare(invocation: &Invocation, compared: &Compared<'_>) -> Result<Prepa
     let facts = facts(Some(&reading.tree), base.as_ref());
     let refused = reading.findings.is_refused();
     // What the change edits beside its tree is told with the tree's own errors, and keeps nothing from being planned.
-    let mut touched =
-        base.as_ref().map_or_else(Reach::default, |base| reach::of(&base.against(), &root, &reading.tree));
-    reading.findings.0.append(&mut touched.findings);
-    if refused {
-        let report = judging::refused_tree(reading.findings.0, facts);
-        return Ok(Prepared::Refused(Box::new(report)));
-    }
-
     let identities = invocation.identities().map_err(Outcome::usage)?;
+    let mut base_findings = Vec::new();
     let before = base.as_ref().and_then(|base| match reading::base(&base.files, &reading.request, &identities) {
         Ok((tree, records, secrets)) => {
             reading.base_secrets = Some(secrets);
@@ -148,13 +146,22 @@ pub fn prepare(invocation: &Invocation, compared: &Compared<'_>) -> Result<Prepa
         Err(found) => {
             let first =
                 found.iter().find(|d| d.severity == csis_values::Severity::Error).map_or("", |d| d.message.as_str());
-            reading.findings.push(Diagnostic::warning(
+            base_findings.push(Diagnostic::warning(
                 "base-unreadable",
                 format!("the base {} does not load, so there is nothing to compare with: {first}", short(&base.commit)),
             ));
             None
         }
     });
+    let left = before.as_ref().map(|(tree, _)| tree.generation_directory.as_str());
+    let mut touched =
+        base.as_ref().map_or_else(Reach::default, |base| reach::of(&base.against(), &root, &reading.tree, left));
+    reading.findings.0.append(&mut touched.findings);
+    if refused {
+        let report = judging::refused_tree(reading.findings.0, facts);
+        return Ok(Prepared::Refused(Box::new(report)));
+    }
+    reading.findings.0.append(&mut base_findings);
     if let Some((tree, records)) = &before {
         reading.findings.0.extend(csis_resolve::account_changes(tree, &reading.tree, records));
     }

@@ -2,11 +2,12 @@
 //!
 //! None of it shows in the difference of two emissions, so each is looked for by itself.
 
-use crate::git::{Repository, short};
+use crate::git::{GitError, Repository, short};
 use crate::modules;
 use csis_engine::materialise::{LOCK, PRIVATE};
 use csis_values::Diagnostic;
 use csis_values::tree::Tree;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The list of machine names beside the records, which people add to.
@@ -31,16 +32,23 @@ pub struct Reach {
     pub every_root: bool,
 }
 
-/// What the working tree changes since the base.
-pub fn of(against: &Against<'_>, root: &Path, tree: &Tree) -> Reach {
+/// What the working tree changes since the base. `before`: where the base wrote its emission, when its tree is known.
+pub fn of(against: &Against<'_>, root: &Path, tree: &Tree, before: Option<&str>) -> Reach {
     let mut reach = Reach::default();
     modules_changed(against.repository, against.base, root, tree, &mut reach);
-    locks_changed(against, root, tree, &mut reach);
-    let written =
-        Written { records: root.join(csis_records::FOLDER), generated: root.join(&tree.generation_directory) };
-    let names = [tree.generation_directory.as_str(), csis_records::FOLDER];
-    written.committed(against, names, &mut reach);
-    written.uncommitted(against.repository, names, &mut reach);
+    let here = tree.generation_directory.as_str();
+    // A change may write its emission elsewhere; what the base wrote is then left behind, providers' locks included.
+    let left = before.filter(|left| root.join(left) != root.join(here));
+    locks_changed(against, root, here, left, &mut reach);
+    let written = |directory: &str| Written {
+        records: root.join(csis_records::FOLDER),
+        generated: root.join(directory),
+        called: [directory.to_owned(), csis_records::FOLDER.to_owned()],
+    };
+    let here = written(here);
+    let left = left.map(written);
+    here.committed(against, left.as_ref(), &mut reach);
+    here.uncommitted(against.repository, &mut reach);
     reach
 }
 
@@ -57,7 +65,11 @@ pub fn private_tracked(root: &Path, generation_directory: &str) -> Option<Diagno
 
 fn modules_changed(repository: &Repository, commit: &str, root: &Path, tree: &Tree, reach: &mut Reach) {
     let Some(folder) = modules::folder(root, tree) else { return };
-    let changed = repository.changed_since(commit, &real_folders(&folder));
+    let changed = match repository.changed_since(commit, &real_folders(&folder)) {
+        Ok(changed) => changed,
+        // What cannot be told is not taken for nothing.
+        Err(_) => vec![tree.config.module_source_base.value.clone()],
+    };
     let Some(named) = some(&changed) else { return };
     reach.every_root = true;
     let base = &tree.config.module_source_base;
@@ -74,26 +86,47 @@ fn modules_changed(repository: &Repository, commit: &str, root: &Path, tree: &Tr
     reach.findings.push(finding.at(&base.at));
 }
 
-/// The folder and where its links lead, its modules' included.
-fn real_folders(folder: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![folder.to_owned()];
-    let entries = fs_err::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    for path in entries.chain([folder.to_owned()]) {
-        if let Ok(real) = fs_err::canonicalize(&path)
-            && !real.starts_with(folder)
-        {
-            folders.push(real);
+/// The folder and where the links in it lead, however deep and in however many steps.
+pub(crate) fn real_folders(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    let mut open = vec![folder.to_owned()];
+    let mut seen = BTreeSet::new();
+    while let Some(path) = open.pop() {
+        let Ok(meta) = path.symlink_metadata() else { continue };
+        if meta.is_symlink() {
+            // Each step of a chain of links can be moved.
+            let step = std::fs::read_link(&path).map(|to| path.parent().unwrap_or(&path).join(to));
+            open.extend(step.ok().filter(|step| seen.insert(step.clone())));
+            let Ok(real) = fs_err::canonicalize(&path) else { continue };
+            if !found.iter().any(|known| real.starts_with(known)) {
+                found.push(real.clone());
+                open.push(real);
+            }
+            if !found.iter().any(|known| path.starts_with(known)) {
+                found.push(path);
+            }
+        } else if meta.is_dir() {
+            open.extend(fs_err::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
         }
     }
-    folders
+    found
 }
 
-fn locks_changed(against: &Against<'_>, root: &Path, tree: &Tree, reach: &mut Reach) {
+fn locks_changed(against: &Against<'_>, root: &Path, here: &str, left: Option<&str>, reach: &mut Reach) {
     let repository = against.repository;
-    let generated = [root.join(&tree.generation_directory)];
-    let mut changed = repository.edited_since(against.base, &generated);
-    // One that the change brings fixes a root's providers as well; one that a run left here and nobody committed is no part of the change.
-    changed.extend(repository.changed_between(against.base, "HEAD", &generated).unwrap_or_default());
+    let generated: Vec<PathBuf> = [Some(here), left].into_iter().flatten().map(|name| root.join(name)).collect();
+    let changed = repository.edited_since(against.base, &generated).and_then(|mut changed| {
+        // One that the change brings fixes a root's providers as well; one that a run left here and nobody committed is no part of the change.
+        changed.extend(repository.changed_between(against.base, "HEAD", &generated)?);
+        if let Some(left) = left {
+            let held = repository.files_at(against.base, &[])?;
+            let below = Path::new(left.trim_start_matches("./"));
+            changed.extend(held.into_keys().filter(|path| Path::new(path).starts_with(below)));
+        }
+        Ok(changed)
+    });
+    // What cannot be told is not taken for nothing.
+    let mut changed = changed.unwrap_or_else(|_| vec![LOCK.into()]);
     changed.retain(|path| is_named(path, LOCK));
     changed.sort();
     changed.dedup();
@@ -109,6 +142,8 @@ fn locks_changed(against: &Against<'_>, root: &Path, tree: &Tree, reach: &mut Re
 struct Written {
     records: PathBuf,
     generated: PathBuf,
+    /// Both as people name them.
+    called: [String; 2],
 }
 
 impl Written {
@@ -117,8 +152,14 @@ impl Written {
     }
 
     /// What the change commits there is refused: a record is what later sanctions are derived from.
-    fn committed(&self, against: &Against<'_>, called: [&str; 2], reach: &mut Reach) {
-        let mut edited = match self.edited(against) {
+    fn committed(&self, against: &Against<'_>, left: Option<&Written>, reach: &mut Reach) {
+        let folders: Vec<(PathBuf, &str)> = [Some(self), left]
+            .into_iter()
+            .flatten()
+            .flat_map(|written| written.folders().into_iter().zip(written.called.iter().map(String::as_str)))
+            .collect();
+        let places: Vec<PathBuf> = folders.iter().map(|(place, _)| place.clone()).collect();
+        let mut edited = match edited(against, &places) {
             Ok(edited) => edited,
             Err(error) => {
                 reach.findings.push(
@@ -131,11 +172,11 @@ impl Written {
                 return;
             }
         };
-        edited.retain(|path| !self.is_free(against, path));
+        edited.retain(|path| ![Some(self), left].into_iter().flatten().any(|written| written.is_free(against, path)));
         let Some(named) = some(&edited) else { return };
         let below = |folder: &Path| edited.iter().any(|path| against.repository.absolute(path).starts_with(folder));
-        let folders: Vec<&str> =
-            self.folders().iter().zip(called).filter(|(folder, _)| below(folder)).map(|(_, name)| name).collect();
+        let mut folders: Vec<&str> = folders.iter().filter(|(place, _)| below(place)).map(|(_, name)| *name).collect();
+        folders.dedup();
         reach.findings.push(
             Diagnostic::error("records-edited", format!("this change edits what landings alone write: {named}")).help(
                 // Without `--no-overlay` files that the change added would stay.
@@ -148,17 +189,6 @@ impl Written {
         );
     }
 
-    /// The files that differ from where the change began and from where its branch stands: what was brought over from there is no edit.
-    fn edited(&self, against: &Against<'_>) -> Result<Vec<String>, crate::git::GitError> {
-        let folders = self.folders();
-        let mut edited = against.repository.changed_between(against.base, "HEAD", &folders)?;
-        if against.tip != against.base && !edited.is_empty() {
-            let others = against.repository.changed_between(against.tip, "HEAD", &folders)?;
-            edited.retain(|path| others.contains(path));
-        }
-        Ok(edited)
-    }
-
     /// Provider locks are told by themselves; the aliases may grow, and a folder may be kept.
     fn is_free(&self, against: &Against<'_>, path: &str) -> bool {
         let absolute = against.repository.absolute(path);
@@ -169,8 +199,10 @@ impl Written {
     }
 
     /// What is not committed takes no part: that is said, for it is easily taken for the change.
-    fn uncommitted(&self, repository: &Repository, [generated, records]: [&str; 2], reach: &mut Reach) {
-        let mut edited = repository.changed_since("HEAD", std::slice::from_ref(&self.records));
+    fn uncommitted(&self, repository: &Repository, reach: &mut Reach) {
+        let [generated, records] = &self.called;
+        // Only a hint hangs on it.
+        let mut edited = repository.changed_since("HEAD", std::slice::from_ref(&self.records)).unwrap_or_default();
         edited.retain(|path| !is_named(path, ".keep") && repository.absolute(path) != self.records.join(ALIASES));
         if let Some(named) = some(&edited) {
             reach.findings.push(
@@ -189,6 +221,16 @@ impl Written {
             );
         }
     }
+}
+
+/// The files that differ from where the change began and from where its branch stands: what was brought over from there is no edit.
+fn edited(against: &Against<'_>, folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
+    let mut edited = against.repository.changed_between(against.base, "HEAD", folders)?;
+    if against.tip != against.base && !edited.is_empty() {
+        let others = against.repository.changed_between(against.tip, "HEAD", folders)?;
+        edited.retain(|path| others.contains(path));
+    }
+    Ok(edited)
 }
 
 /// Whether every line of a file stands in the change as it stood before, in the same order.
@@ -299,7 +341,7 @@ mod tests {
             let tip = self.tip.as_ref().unwrap_or(&self.commit);
             let against =
                 Against { repository: &repository, base: &self.commit, tip, name: "refs/remotes/origin/main" };
-            let reach = of(&against, &root, &tree);
+            let reach = of(&against, &root, &tree, None);
             (reach.findings, reach.every_root)
         }
     }

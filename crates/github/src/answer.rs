@@ -61,7 +61,8 @@ fn forbidden(headers: &HeaderMap, message: String) -> Answer {
 /// How long a limit lasts, where the headers tell: `retry-after`, else the reset of a budget that is spent.
 fn limit(headers: &HeaderMap) -> Option<Duration> {
     if let Some(seconds) = number(headers, "retry-after") {
-        return Some(Duration::from_secs(seconds));
+        // At once is not a wait: each one has to use up patience.
+        return Some(Duration::from_secs(seconds.max(1)));
     }
     if number(headers, "x-ratelimit-remaining") != Some(0) {
         return None;

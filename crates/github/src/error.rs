@@ -41,3 +41,13 @@ pub enum ApiError {
     #[error("GitHub's answer cannot be read: {0}")]
     Unreadable(String),
 }
+
+impl ApiError {
+    /// Whether the same call may succeed a while later, with nothing changed by anybody.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            ApiError::Limited { .. } | ApiError::Unavailable(_) | ApiError::Unknown(_) | ApiError::Unreadable(_)
+        )
+    }
+}

@@ -77,6 +77,11 @@ impl Stage {
 
     /// The same, the tree in a folder of its repository.
     pub fn below(folder: &str, change: impl FnOnce(&Harbor)) -> Stage {
+        Stage::from_base(folder, |_| {}, change)
+    }
+
+    /// The same, on a base that is not the example as it stands.
+    pub fn from_base(folder: &str, base: impl FnOnce(&Harbor), change: impl FnOnce(&Harbor)) -> Stage {
         let mut harbor = Harbor::named("work");
         if !folder.is_empty() {
             let moved = harbor.root.join(folder);
@@ -95,11 +100,15 @@ impl Stage {
         fs::write(harbor.outside().join("work/.git/info/exclude"), "/csis-report/\n").unwrap();
         harbor.add_records();
         harbor.csis(&["init-config", "."]).ends(0);
+        base(&harbor);
+        harbor.git(&["add", "--all", ":/"]);
         harbor.commit("as it stands");
         harbor.git(&["switch", "--quiet", "--create", "change"]);
         change(&harbor);
-        harbor.git(&["add", "--all", ":/"]);
-        harbor.git(&["commit", "--quiet", "--allow-empty", "--message", "the change"]);
+        // From the top: what stands in the tree's folder may not be a place to start git in.
+        let top = harbor.outside().join("work");
+        harbor.git(&["-C", top.to_str().unwrap(), "add", "--all"]);
+        harbor.git(&["-C", top.to_str().unwrap(), "commit", "--quiet", "--allow-empty", "--message", "the change"]);
         let mut stage = Stage {
             github: GitHub::start_blocking(),
             number: 7,
@@ -127,20 +136,26 @@ impl Stage {
         stage
     }
 
+    /// Git at the top of the repository.
+    pub fn git(&self, arguments: &[&str]) -> Said {
+        let top = self.workspace();
+        self.harbor.git(&[&["-C", top.to_str().unwrap()], arguments].concat())
+    }
+
     /// Makes the merge that GitHub tries for the pull request, and checks it out.
     fn merged(&mut self) {
-        let name = |reference: &str| self.harbor.git(&["rev-parse", reference]).stdout.trim().to_owned();
+        let name = |reference: &str| self.git(&["rev-parse", reference]).stdout.trim().to_owned();
         (self.base, self.head) = (name("main"), name("change"));
-        self.harbor.git(&["switch", "--quiet", "--detach", "main"]);
-        self.harbor.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "change"]);
+        self.git(&["switch", "--quiet", "--detach", "main"]);
+        self.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "change"]);
     }
 
     /// Another commit on the pull request, and the event of the push.
     pub fn push(&mut self, change: impl FnOnce(&Harbor)) -> &mut Stage {
-        self.harbor.git(&["switch", "--quiet", "change"]);
+        self.git(&["switch", "--quiet", "change"]);
         change(&self.harbor);
-        self.harbor.git(&["add", "--all", ":/"]);
-        self.harbor.git(&["commit", "--quiet", "--allow-empty", "--message", "more"]);
+        self.git(&["add", "--all", ":/"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "more"]);
         self.merged();
         let (head, number) = (self.head.clone(), self.number);
         self.github.state(|state| {
@@ -200,7 +215,7 @@ impl Stage {
         }
         let mut command = support::csis(&["action"]);
         command.current_dir(self.workspace()).env("HOME", self.harbor.outside());
-        let sha = self.harbor.git(&["rev-parse", "HEAD"]).stdout;
+        let sha = self.git(&["rev-parse", "HEAD"]).stdout;
         for (name, value) in [
             ("GITHUB_ACTIONS", "true"),
             ("GITHUB_API_URL", &self.github.url()),

@@ -13,7 +13,7 @@ fn reaches(harbor: &Harbor) {
     harbor.write(".github/workflows/deploy.yml", "on: push\n");
 }
 
-fn allow(stage: &Stage, app: App, conclusion: &str, head: &str) {
+fn allow(stage: &Stage, app: App, conclusion: &str, head: &str, external_id: Option<String>) {
     let head = head.to_owned();
     stage.github.state(|state| {
         let id = 500 + state.repo(REPO).check_runs.len() as u64;
@@ -22,7 +22,7 @@ fn allow(stage: &Stage, app: App, conclusion: &str, head: &str) {
             name: "csis / reach".into(),
             head_sha: head,
             app,
-            external_id: None,
+            external_id,
             details_url: None,
             status: "completed".into(),
             conclusion: Some(conclusion.into()),
@@ -55,15 +55,18 @@ fn a_change_of_reach_is_planned_without_credentials_and_mints_none() {
 fn a_code_owner_s_word_counts_for_its_commit_and_from_our_app_alone() {
     let other = "1".repeat(40);
     let (actions, stranger) = (App::github_actions(), App::new("stranger", 99));
-    for (app, conclusion, here, judged) in [
-        (actions.clone(), "success", true, true),
-        (stranger, "success", true, false),
-        (actions.clone(), "failure", true, false),
-        (actions, "success", false, false),
+    for (app, conclusion, here, id, judged) in [
+        (actions.clone(), "success", true, Some("csis-reach"), true),
+        (stranger, "success", true, Some("csis-reach"), false),
+        (actions.clone(), "failure", true, Some("csis-reach"), false),
+        (actions.clone(), "success", false, Some("csis-reach"), false),
+        // A job of the change's own that is called so.
+        (actions.clone(), "success", true, None, false),
+        (actions, "success", true, Some("5b0e6f6e-2f0c-4a1e"), false),
     ] {
         let stage = Stage::planned(reaches);
         let head = if here { &stage.head } else { &other };
-        allow(&stage, app.clone(), conclusion, head);
+        allow(&stage, app.clone(), conclusion, head, id.map(|id| format!("{id} {head}")));
         let ran = stage.run();
         let verdict = ran.output("verdict");
         assert_eq!(verdict == "pass", judged, "{} {conclusion} {here}: {verdict} {}", app.slug, ran.said.all());
@@ -139,4 +142,92 @@ fn what_a_change_says_is_not_what_the_page_does() {
         let fences = comment.lines().take(number).filter(|line| line.starts_with("```")).count();
         assert!(fences % 2 == 1, "outside of a fence: {line}");
     }
+}
+
+/// A folder that git would take for a repository, whose configuration names a program: csis must not ask git anything in there.
+#[test]
+fn a_tree_that_looks_like_a_repository_runs_nothing() {
+    let mut stage = Stage::below("infra/west", |harbor| {
+        grows(harbor);
+        harbor.write("HEAD", "ref: refs/heads/main\n").write("objects/keep", "").write("refs/keep", "");
+        let remote = "[remote \"origin\"]\n\turl = .\n\tpromisor = true\n\tuploadpack = \"sh infra.sh; false\"\n";
+        let config = format!(
+            "[core]\n\trepositoryformatversion = 1\n\tworktree = .\n[extensions]\n\tpartialClone = origin\n{remote}"
+        );
+        harbor.write("config", config);
+        harbor.write("infra.sh", "env > \"${PWD%/work/*}/ran\"; cat /proc/$PPID/environ >> \"${PWD%/work/*}/ran\"\n");
+    });
+    stage.input("root", "infra/west");
+    let ran = stage.run();
+    assert!(!stage.harbor.outside().join("ran").exists(), "{}", ran.said.all());
+    assert_eq!(ran.said.code, Some(2), "{}", ran.said.all());
+}
+
+/// What modules are made of, wherever it lies and however it is reached.
+#[test]
+fn code_of_modules_is_reach_wherever_it_lies() {
+    let stage = |change: fn(&Harbor)| {
+        let mut stage = Stage::below("infra/west", change);
+        stage.input("root", "infra/west");
+        stage.set("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE").set("AWS_SECRET_ACCESS_KEY", "example");
+        stage
+    };
+    // A link in a link: the base has it, the change edits what it leads to.
+    let linked = Stage::from_base(
+        "infra/west",
+        |harbor| {
+            let main = harbor.path("tfmodules/aws_instance/main.tf");
+            harbor.write("../../shared/far/instance.tf", std::fs::read(&main).unwrap());
+            std::os::unix::fs::symlink("far", harbor.path("../../shared/near")).unwrap();
+            std::fs::remove_file(&main).unwrap();
+            std::os::unix::fs::symlink("../../../../shared/near/instance.tf", main).unwrap();
+        },
+        |harbor| {
+            grows(harbor);
+            let text = harbor.read("../../shared/far/instance.tf");
+            harbor.write("../../shared/far/instance.tf", format!("{text}\n# other\n"));
+        },
+    );
+    let mut linked = linked;
+    linked.input("root", "infra/west");
+    linked.set("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE").set("AWS_SECRET_ACCESS_KEY", "example");
+    let ran = linked.run();
+    assert_eq!(ran.output("verdict"), "not-judged", "{}", ran.said.all());
+    assert!(linked.comment().contains("the code of modules"), "{}", linked.comment());
+    // Modules beside the tree's folder, and nothing else changed.
+    let mut beside = Stage::from_base(
+        "infra/west",
+        |harbor| {
+            crate::support::copy(&harbor.path("tfmodules"), &harbor.path("../../tfmodules"));
+            let config = harbor.read("cfg/_config.yml");
+            harbor.write("cfg/_config.yml", format!("{config}module_source_base: \"../../tfmodules\"\n"));
+        },
+        |harbor| {
+            let text = harbor.read("../../tfmodules/aws_instance/main.tf");
+            harbor.write("../../tfmodules/aws_instance/main.tf", format!("{text}\n# other\n"));
+        },
+    );
+    beside.input("root", "infra/west");
+    let ran = beside.run();
+    assert!(ran.summary.contains("widens its reach"), "{}\n{}", ran.said.all(), ran.summary);
+    // In the plain case nothing of it is in the way.
+    assert_eq!(stage(grows).run().output("verdict"), "pass");
+}
+
+#[test]
+fn another_folder_for_the_emission_leaves_no_lock_and_no_edit_behind() {
+    let lock = "generated/storage/volumes/storage-generation/.terraform.lock.hcl";
+    let stage = Stage::from_base(
+        "",
+        |harbor| {
+            harbor.write(lock, "# locked\n");
+        },
+        |harbor| {
+            harbor.edit("cfg/_config.yml", "generation_directory: generated", "generation_directory: gen2");
+            harbor.write("generated/x.tf", "# mine\n");
+        },
+    );
+    let ran = stage.run();
+    assert!(ran.said.all().contains("records-edited"), "{}", ran.said.all());
+    assert!(ran.summary.contains("which providers are run"), "{}", ran.summary);
 }

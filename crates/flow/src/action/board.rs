@@ -74,24 +74,22 @@ pub struct Commenting {
 
 impl Commenting {
     /// Finds the comment and says that it plans; then keeps it up to date. Where nothing but the head is new, only the result is written.
-    pub async fn begin(
+    pub fn begin(
         conversation: Conversation,
         mine: Marker,
         mode: Mode,
         facts: RunFacts,
         board: Arc<Board>,
-    ) -> Result<Commenting, ApiError> {
-        let tree = mine.tree.clone();
-        let client = Arc::clone(&conversation.client);
-        let (mut sticky, before) = Sticky::find(conversation, mine, mode).await?;
-        let quiet = mode == Mode::Update && is_same(before.as_ref(), &tree);
-        if !quiet {
-            sticky.write(State::Planning, &review::planning(&facts, &[])).await?;
-        }
+    ) -> Commenting {
         let (last, mut ended) = oneshot::channel::<Last>();
         let task = tokio::spawn(async move {
+            let client = Arc::clone(&conversation.client);
+            let mut begun = announce(conversation.clone(), mine.clone(), mode, &facts).await;
             let mut written = Instant::now();
-            let mut left = if quiet { 0 } else { UPDATES };
+            let mut left = match &begun {
+                Ok((_, Announced::Planning)) => UPDATES,
+                Ok((_, Announced::Nothing)) | Err(_) => 0,
+            };
             let last = loop {
                 tokio::select! {
                     last = &mut ended => break last.ok(),
@@ -109,15 +107,21 @@ impl Commenting {
                 }
                 left -= 1;
                 written = Instant::now();
-                // Progress that cannot be told is no reason to stop: the result will say what is wrong.
-                let _ = sticky.write(State::Planning, &review::planning(&facts, &board.roots())).await;
+                if let Ok((sticky, _)) = &mut begun {
+                    // Progress that cannot be told is no reason to stop: the result will say what is wrong.
+                    let _ = sticky.write(State::Planning, &review::planning(&facts, &board.roots())).await;
+                }
             };
-            match last {
-                Some(last) => sticky.write(last.state, &last.text).await,
-                None => Ok(Written::GaveWay),
-            }
+            let Some(last) = last else { return Ok(Written::GaveWay) };
+            let mut sticky = match begun {
+                Ok((sticky, _)) => sticky,
+                // GitHub may be well again.
+                Err(error) if error.is_passing() => Sticky::find(conversation, mine, mode).await?.0,
+                Err(error) => return Err(error),
+            };
+            sticky.write(last.state, &last.text).await
         });
-        Ok(Commenting { last, task })
+        Commenting { last, task }
     }
 
     /// Writes the last text.
@@ -126,6 +130,28 @@ impl Commenting {
         let _ = self.last.send(last);
         self.task.await.unwrap_or_else(|error| Err(ApiError::Unavailable(format!("the comment's task ended: {error}"))))
     }
+}
+
+/// What the comment says at the beginning.
+enum Announced {
+    Planning,
+    /// It holds the result for this very tree already.
+    Nothing,
+}
+
+async fn announce(
+    conversation: Conversation,
+    mine: Marker,
+    mode: Mode,
+    facts: &RunFacts,
+) -> Result<(Sticky, Announced), ApiError> {
+    let tree = mine.tree.clone();
+    let (mut sticky, before) = Sticky::find(conversation, mine, mode).await?;
+    if mode == Mode::Update && is_same(before.as_ref(), &tree) {
+        return Ok((sticky, Announced::Nothing));
+    }
+    sticky.write(State::Planning, &review::planning(facts, &[])).await?;
+    Ok((sticky, Announced::Planning))
 }
 
 /// Whether a comment holds the result for the very tree that is judged now.

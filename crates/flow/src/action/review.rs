@@ -80,7 +80,11 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
         run_url: context.run_url(),
         root: (!repository.prefix.is_empty()).then(|| repository.prefix.clone()),
     };
-    let untouched = base.as_ref().is_some_and(|base| tree.is_some() && repository.tree_id(&base.commit) == tree);
+    let untouched = base.as_ref().is_some_and(|base| {
+        tree.is_some()
+            && repository.tree_id(&base.commit) == tree
+            && (repository.prefix.is_empty() || !is_touched_from_outside(invocation, base))
+    });
     let mine = Marker {
         key: key(&repository.prefix, inputs),
         head: subject.head.clone(),
@@ -109,16 +113,8 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
     if untouched {
         return Ok(publish::untouched(begun, conversation, mine, &facts, told).await);
     }
-    let mut commenting = match conversation {
-        Some((place, mode)) => match Commenting::begin(place, mine, mode, facts.clone(), Arc::clone(&board)).await {
-            Ok(commenting) => Some(commenting),
-            Err(error) => {
-                told.refused("comment", &error);
-                None
-            }
-        },
-        None => None,
-    };
+    let mut commenting =
+        conversation.map(|(place, mode)| Commenting::begin(place, mine, mode, facts.clone(), Arc::clone(&board)));
 
     let made = {
         let judging = judge(begun, &subject, &repository, base.as_ref(), Arc::clone(&board));
@@ -161,6 +157,12 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
             Ok(outcome)
         }
     }
+}
+
+/// Whether modules that lie outside of the tree's folder change; a tree that does not load is no other than it was.
+fn is_touched_from_outside(invocation: &Invocation, base: &Base) -> bool {
+    let compared = Compared::Commit { commit: &base.commit, name: &base.name };
+    matches!(preview::prepare(invocation, &compared), Ok(Prepared::Ready(change)) if change.touches_every_root())
 }
 
 /// One comment a tree and job: what makes two jobs of a matrix differ is in the key.
@@ -396,8 +398,12 @@ const REACH: &str = "csis / reach";
 
 async fn is_allowed(begun: &Begun<'_>, subject: &Subject) -> bool {
     let Some(client) = &begun.client else { return false };
+    // A job of this name is a check run as well; what a job does not choose is the external id.
+    let word = format!("csis-reach {}", subject.head);
     let of_ours = |run: &checks::CheckRun| {
-        run.app.as_ref().is_some_and(|app| app.slug == ACTIONS) && run.head_sha.eq_ignore_ascii_case(&subject.head)
+        run.app.as_ref().is_some_and(|app| app.slug == ACTIONS)
+            && run.head_sha.eq_ignore_ascii_case(&subject.head)
+            && run.external_id.as_deref() == Some(word.as_str())
     };
     let found: Result<Vec<checks::CheckRun>, ApiError> =
         checks::at(client, &begun.context.repo, &subject.head, REACH).await;

@@ -71,6 +71,12 @@ fn sources(tree: &Tree) -> BTreeSet<String> {
     for plugins in tree.builders.iter().filter_map(|builder| named(&bare(builder), PLUGINS)) {
         texts_of(&plugins, "source", &mut all);
     }
+    // One without a source has the engine's default.
+    for plugin in tree.builders.iter().flat_map(|builder| builder.fields.objects(PLUGINS)) {
+        if let (None, Some(name)) = (plugin.text("source"), plugin.text("name")) {
+            all.insert(format!("hashicorp/{name}"));
+        }
+    }
     all
 }
 
@@ -171,6 +177,10 @@ mod tests {
         assert_eq!(changed("    region: us-west-2", "    region: us-east-1"), ["runtime `aws-west`"]);
         assert_eq!(changed("bucket: harbor-state,", "bucket: other,"), ["state backend `state-main`"]);
         assert_eq!(changed("source: github.com/hashicorp/amazon", "source: github.com/evil/amazon").len(), 1);
+        assert_eq!(
+            changed("    type: tf-aws-efs\n", "    type: tf-aws-efs\n    required_plugins: [{name: external}]\n"),
+            ["the plugin source `hashicorp/external`"]
+        );
         assert_eq!(changed("binary: tofu", "binary: ./evil"), ["`executables`"]);
         let tree = harbor(|_, text| text);
         let module = Diagnostic::warning("modules-changed", "x");
