@@ -86,30 +86,52 @@ fn modules_changed(repository: &Repository, commit: &str, root: &Path, tree: &Tr
     reach.findings.push(finding.at(&base.at));
 }
 
-/// The folder and where the links in it lead, however deep and in however many steps.
-pub(crate) fn real_folders(folder: &Path) -> Vec<PathBuf> {
-    let mut found = vec![folder.to_owned()];
-    let mut open = vec![folder.to_owned()];
+/// Links on the way to one file, more than any system follows.
+const LINKS: usize = 64;
+
+/// Where the folder lies, every link on the way to it and in it, and where they lead: a change to any of them is one of the code.
+fn real_folders(folder: &Path) -> Vec<PathBuf> {
+    let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();
+    let mut open = vec![folder.to_owned()];
     while let Some(path) = open.pop() {
-        let Ok(meta) = path.symlink_metadata() else { continue };
-        if meta.is_symlink() {
-            // Each step of a chain of links can be moved.
-            let step = std::fs::read_link(&path).map(|to| path.parent().unwrap_or(&path).join(to));
-            open.extend(step.ok().filter(|step| seen.insert(step.clone())));
-            let Ok(real) = fs_err::canonicalize(&path) else { continue };
-            if !found.iter().any(|known| real.starts_with(known)) {
-                found.push(real.clone());
-                open.push(real);
-            }
-            if !found.iter().any(|known| path.starts_with(known)) {
-                found.push(path);
-            }
-        } else if meta.is_dir() {
-            open.extend(fs_err::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        let Some(real) = follow(&path, &mut found) else { continue };
+        if seen.insert(real.clone()) && real.is_dir() {
+            open.extend(fs_err::read_dir(&real).into_iter().flatten().flatten().map(|entry| entry.path()));
         }
     }
-    found
+    found.extend(seen);
+    // A folder stands for what is in it.
+    let all = found.clone();
+    found.retain(|path| !path.ancestors().skip(1).any(|above| all.contains(above)));
+    found.into_iter().collect()
+}
+
+/// A path without links; the links themselves are noted. None where they lead nowhere.
+fn follow(path: &Path, links: &mut BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).rev().collect::<Vec<_>>();
+    let mut rest = parts(path);
+    let mut done = PathBuf::new();
+    let mut steps = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            done.pop();
+            continue;
+        }
+        // An absolute part takes the place of all before it.
+        let next = if part == "." { done.clone() } else { done.join(part) };
+        if next.symlink_metadata().ok()?.is_symlink() {
+            steps += 1;
+            if steps > LINKS {
+                return None;
+            }
+            links.insert(next.clone());
+            rest.extend(parts(&std::fs::read_link(&next).ok()?));
+        } else {
+            done = next;
+        }
+    }
+    Some(done)
 }
 
 fn locks_changed(against: &Against<'_>, root: &Path, here: &str, left: Option<&str>, reach: &mut Reach) {

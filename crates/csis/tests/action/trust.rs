@@ -199,8 +199,7 @@ fn code_of_modules_is_reach_wherever_it_lies() {
         "infra/west",
         |harbor| {
             crate::support::copy(&harbor.path("tfmodules"), &harbor.path("../../tfmodules"));
-            let config = harbor.read("cfg/_config.yml");
-            harbor.write("cfg/_config.yml", format!("{config}module_source_base: \"../../tfmodules\"\n"));
+            harbor.edit("cfg/_config.yml", "source_base: tfmodules", "source_base: ../../tfmodules");
         },
         |harbor| {
             let text = harbor.read("../../tfmodules/aws_instance/main.tf");
@@ -223,7 +222,7 @@ fn another_folder_for_the_emission_leaves_no_lock_and_no_edit_behind() {
             harbor.write(lock, "# locked\n");
         },
         |harbor| {
-            harbor.edit("cfg/_config.yml", "generation_directory: generated", "generation_directory: gen2");
+            harbor.edit("cfg/_config.yml", "generation_directory: ./generated/", "generation_directory: gen2");
             harbor.write("generated/x.tf", "# mine\n");
         },
     );
