@@ -149,13 +149,12 @@ fn what_a_change_says_is_not_what_the_page_does() {
 fn a_tree_that_looks_like_a_repository_runs_nothing() {
     let mut stage = Stage::below("infra/west", |harbor| {
         grows(harbor);
-        harbor.write("HEAD", "ref: refs/heads/main\n").write("objects/keep", "").write("refs/keep", "");
+        // A commit that is nowhere: git asks the remote for it, by the program that the configuration names.
+        harbor.write("HEAD", "1".repeat(40) + "\n").write("objects/keep", "").write("refs/keep", "");
         let remote = "[remote \"origin\"]\n\turl = .\n\tpromisor = true\n\tuploadpack = \"sh infra.sh; false\"\n";
-        let config = format!(
-            "[core]\n\trepositoryformatversion = 1\n\tworktree = .\n[extensions]\n\tpartialClone = origin\n{remote}"
-        );
-        harbor.write("config", config);
-        harbor.write("infra.sh", "env > \"${PWD%/work/*}/ran\"; cat /proc/$PPID/environ >> \"${PWD%/work/*}/ran\"\n");
+        let core = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tworktree = .\n";
+        harbor.write("config", format!("{core}[extensions]\n\tpartialClone = origin\n{remote}"));
+        harbor.write("infra.sh", format!("echo >{}\n", harbor.outside().join("ran").display()));
     });
     stage.input("root", "infra/west");
     let ran = stage.run();
