@@ -17,7 +17,7 @@ use crate::outcome::{Exit, Outcome};
 use csis_engine::{ChildUser, Progress};
 use csis_github::comments::Conversation;
 use csis_github::marker::{Marker, State};
-use csis_github::{Client, Context, Dispatch, Event, Pace, PullAction, comments};
+use csis_github::{ApiError, Client, Context, Dispatch, Event, Pace, PullAction, comments};
 use csis_values::Diagnostic;
 use inputs::{CommentInput, Inputs};
 use review::{BaseCommit, Subject};
@@ -169,25 +169,7 @@ async fn close(begun: &Begun<'_>, number: u64, merged: bool) -> Outcome {
         return nothing_to_do("there is no comment to fold");
     };
     let place = Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number };
-    let folded = async {
-        let all = place.list().await?;
-        if !all.iter().any(|comment| comment.marker().is_some()) {
-            return Ok(0);
-        }
-        let login = comments::login(client).await?;
-        let mut count = 0;
-        // Every tree's and job's: whoever folds first folds for all.
-        for comment in all.iter().filter(|c| c.is_by(&login)) {
-            let Some(marker) = comment.marker().filter(|marker| marker.state != State::Closed) else { continue };
-            let body = comment.body.as_deref().unwrap_or_default();
-            let before = body.split_once('\n').map_or("", |(_, rest)| rest);
-            let line = Marker { state: State::Closed, ..marker }.line();
-            place.update(comment.id, &(line + &csis_report::review::closed(merged, before))).await?;
-            count += 1;
-        }
-        Ok(count)
-    };
-    match folded.await {
+    match fold(&place, merged).await {
         Ok(count) => Outcome::new(Exit::Done).stderr(format!("{count} of csis's comments folded\n")),
         Err(error) => {
             let mut told = publish::Told::default();
@@ -196,4 +178,23 @@ async fn close(begun: &Begun<'_>, number: u64, merged: bool) -> Outcome {
             Outcome::new(Exit::Done).findings(told.findings)
         }
     }
+}
+
+/// Folds what csis said in a conversation and tells how many comments that were. Every tree's and job's: whoever folds first folds for all.
+async fn fold(place: &Conversation, merged: bool) -> Result<usize, ApiError> {
+    let all = place.list().await?;
+    if !all.iter().any(|comment| comment.marker().is_some()) {
+        return Ok(0);
+    }
+    let login = comments::login(&place.client).await?;
+    let mut count = 0;
+    for comment in all.iter().filter(|c| c.is_by(&login)) {
+        let Some(marker) = comment.marker().filter(|marker| marker.state != State::Closed) else { continue };
+        let body = comment.body.as_deref().unwrap_or_default();
+        let before = body.split_once('\n').map_or("", |(_, rest)| rest);
+        let line = Marker { state: State::Closed, ..marker }.line();
+        place.update(comment.id, &(line + &csis_report::review::closed(merged, before))).await?;
+        count += 1;
+    }
+    Ok(count)
 }

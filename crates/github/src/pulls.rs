@@ -8,6 +8,7 @@ use serde::Deserialize;
 pub struct PullRequest {
     pub number: u64,
     pub state: String,
+    pub merged_at: Option<String>,
     pub head: End,
     pub base: End,
 }
@@ -19,9 +20,26 @@ pub struct End {
     pub branch: String,
 }
 
-/// The open pull request whose head is this branch (`owner:branch`) at this commit. Asked of GitHub: a run's own word for it is anybody's.
-pub async fn of_head(client: &Client, repo: &Repo, label: &str, sha: &str) -> Result<Option<PullRequest>, ApiError> {
-    let path = repo.path(&format!("/pulls?state=open&head={}", encoded(label)));
+/// Open or closed: a head may have been of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    Open,
+    Closed,
+}
+
+/// The pull request whose head is this branch (`owner:branch`) at this commit. Asked of GitHub: a run's own word for it is anybody's.
+pub async fn of_head(
+    client: &Client,
+    repo: &Repo,
+    label: &str,
+    sha: &str,
+    which: Which,
+) -> Result<Option<PullRequest>, ApiError> {
+    let state = match which {
+        Which::Open => "open",
+        Which::Closed => "closed",
+    };
+    let path = repo.path(&format!("/pulls?state={state}&head={}", encoded(label)));
     let all: Vec<PullRequest> = client.pages(&path, None, 300).await?;
     Ok(all.into_iter().find(|pull| pull.head.sha.eq_ignore_ascii_case(sha)))
 }

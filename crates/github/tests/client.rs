@@ -6,7 +6,8 @@ mod support;
 use csis_bench_github::{App, Fault, GitHub, Permissions};
 use csis_github::checks::{self, Annotation, Check, Conclusion, Level};
 use csis_github::identity::{AWS, Minter};
-use csis_github::{ApiError, Repo, comments, pulls, record};
+use csis_github::pulls::{self, Which};
+use csis_github::{ApiError, Repo, comments, record};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use support::{Bench, REPO, TOKEN, quick};
@@ -137,10 +138,13 @@ async fn a_record_is_found_at_its_head_and_only_if_our_app_made_it() {
 async fn the_pull_request_of_a_head_is_github_s_own_word() {
     let bench = Bench::start().await;
     let client = bench.client();
-    let found = pulls::of_head(&client, &repo(), "acme:grow", &bench.head).await.unwrap().unwrap();
+    let found = pulls::of_head(&client, &repo(), "acme:grow", &bench.head, Which::Open).await.unwrap().unwrap();
     assert_eq!(found.number, bench.number);
-    assert!(pulls::of_head(&client, &repo(), "acme:grow", &"2".repeat(40)).await.unwrap().is_none(), "an older head");
-    assert!(pulls::of_head(&client, &repo(), "mallory:grow", &bench.head).await.unwrap().is_none());
+    assert!(
+        pulls::of_head(&client, &repo(), "acme:grow", &"2".repeat(40), Which::Open).await.unwrap().is_none(),
+        "an older head"
+    );
+    assert!(pulls::of_head(&client, &repo(), "mallory:grow", &bench.head, Which::Open).await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -133,3 +133,39 @@ fn an_enterprise_server_is_called_at_its_own_places() {
     assert!(calls.iter().all(|call| call.path.starts_with("/api/v3/")), "{calls}");
     assert!(stage.comment().contains("https://ghes.example/acme/harbor/actions/runs/1000"));
 }
+
+#[test]
+fn trouble_around_the_first_comment_does_not_keep_the_result_from_it() {
+    // A reading is tried four times, and a comment made twice.
+    for (what, times) in [("GET", 4), ("POST", 2)] {
+        let stage = Stage::planned(grows);
+        stage.github.fault(Fault::on(what, "/repos/*/issues/*/comments").times(times).status(502));
+        // Longer than the trouble lasts.
+        slow(&stage, 5);
+        let ran = stage.run().ends(0);
+        assert!(stage.comment().contains("m7i.xlarge"), "{what}: {}\n{}", ran.said.all(), stage.github.calls());
+    }
+    // The look for a second one, just after the first was made.
+    let stage = Stage::planned(grows);
+    stage.github.fault(Fault::on("GET", "/repos/*/issues/*/comments").after(1).times(4).status(502));
+    stage.run().ends(0);
+    assert!(stage.comment().contains("m7i.xlarge"), "{}", stage.github.calls());
+}
+
+#[test]
+fn a_limit_that_asks_for_no_wait_is_not_hammered() {
+    let stage = Stage::planned(grows);
+    stage.github.fault(Fault::on("GET", "/repos/*/issues/*/comments").times(3).rate_limited(0));
+    stage.run().ends(0);
+    let calls = stage.github.calls();
+    let asked: Vec<i64> =
+        calls.of("GET", "/issues/7/comments").iter().take(4).map(|call| call.at.as_millisecond()).collect();
+    assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= 900), "{asked:?}");
+}
+
+/// An engine that takes so many seconds for a plan.
+fn slow(stage: &Stage, seconds: u32) {
+    let engine = stage.harbor.outside().join("engine");
+    let script = std::fs::read_to_string(&engine).unwrap();
+    std::fs::write(&engine, script.replacen("plan) ", &format!("plan) sleep {seconds}; "), 1)).unwrap();
+}

@@ -58,6 +58,17 @@ fn a_fork_is_judged_without_a_credential_and_its_companion_speaks() {
 }
 
 #[test]
+fn the_companion_folds_the_comment_of_a_fork_s_closed_pull_request() {
+    let mut stage = fork();
+    stage.run().ends(0);
+    companion(&mut stage).ends(0);
+    fs::remove_file(handed(&stage)).unwrap();
+    stage.github.state(|state| state.repo(REPO).issue(7).open = false);
+    companion(&mut stage).ends(0).tells(&["1 of csis's comments folded"]);
+    assert!(stage.comments()[0].body.contains("state=closed"), "{}", stage.comment());
+}
+
+#[test]
 fn a_fork_gets_no_role_even_where_the_job_could_mint() {
     let mut stage = fork();
     stage.with_identity().input("aws-read-role", "arn:aws:iam::123456789012:role/csis-read");

@@ -116,6 +116,17 @@ fn two_trees_of_one_repository_have_a_comment_each() {
 }
 
 #[test]
+fn two_jobs_of_a_matrix_have_a_comment_and_a_check_run_each() {
+    let mut stage = Stage::planned(grows);
+    stage.run().ends(0);
+    stage.input("only-runtime", "aws-west");
+    stage.run().ends(0);
+    assert_eq!(stage.comments().len(), 2);
+    let names: Vec<String> = stage.checks().into_iter().map(|check| check.name).collect();
+    assert_eq!(names, ["csis plan", "csis plan (aws-west)"]);
+}
+
+#[test]
 fn a_change_outside_of_the_tree_is_green_and_says_nothing() {
     let mut stage = Stage::below("infra", |harbor| {
         harbor.write("../README.md", "words\n");

@@ -84,6 +84,15 @@ fn a_role_of_a_strange_account_is_refused_before_any_token_is_minted() {
 }
 
 #[test]
+fn an_account_that_is_not_listed_is_not_called_with_credentials_of_the_job_either() {
+    let mut stage = Stage::planned(grows);
+    stage.input("allowed-account-ids", "999988887777");
+    stage.run().ends(2).tells(&["123456789012", "`allowed-account-ids`"]);
+    stage.input("allowed-account-ids", "999988887777, 123456789012");
+    stage.run().ends(0);
+}
+
+#[test]
 fn a_role_without_the_right_to_mint_names_the_line_that_grants_it() {
     let mut stage = Stage::planned(grows);
     stage.input("aws-read-role", ROLE);

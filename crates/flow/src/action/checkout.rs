@@ -2,9 +2,11 @@
 
 use crate::git::{self, GitError, Repository, run};
 use base64::Engine as _;
+use csis_engine::Owner;
 use csis_github::{Context, Secret};
 use secrecy::ExposeSecret;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -47,12 +49,35 @@ pub fn fetch(repository: &Repository, context: &Context, token: Option<&Secret>,
     }
     let output = command.output().map_err(|_| GitError::NoGit)?;
     if output.status.success() {
-        return Ok(());
+        return hand_over(repository).map_err(|error| failed(crate::outcome::why(&error)));
     }
     // Git may repeat what it was given.
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let hidden = token.map_or(said.clone(), |token| said.replace(token.expose_secret(), "(hidden)"));
     Err(failed(hidden.lines().last().unwrap_or_default().to_owned()))
+}
+
+/// Gives what a fetch made to whom the checkout belongs: a step after this one is another user.
+fn hand_over(repository: &Repository) -> std::io::Result<()> {
+    let owner = Owner::of(&repository.top)?;
+    let own = std::fs::metadata("/proc/self")?.uid();
+    if repository.top.symlink_metadata()?.uid() == own {
+        return Ok(());
+    }
+    let git = run(&repository.top, &["rev-parse", "--git-dir"], None).map_err(std::io::Error::other)?;
+    let mut open = vec![repository.top.join(String::from_utf8_lossy(&git).trim())];
+    while let Some(path) = open.pop() {
+        let meta = path.symlink_metadata()?;
+        if meta.uid() == own && !meta.is_symlink() {
+            owner.take(&path)?;
+        }
+        if meta.is_dir() {
+            for entry in fs_err::read_dir(&path)? {
+                open.push(entry?.path());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The id of the tree of configuration inputs at a commit: the root's tree without what csis writes. Made aside, so that the checkout stays as it is.

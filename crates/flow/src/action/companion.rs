@@ -7,10 +7,11 @@ use crate::action::Begun;
 use crate::action::inputs::CommentInput;
 use crate::action::publish::{self, HANDED, Told};
 use crate::outcome::{Exit, Outcome};
+use csis_github::Run;
 use csis_github::comments::Conversation;
 use csis_github::marker::{Marker, State};
+use csis_github::pulls::{self, Which};
 use csis_github::sticky::{Sticky, Written};
-use csis_github::{Run, pulls};
 use csis_report::review::{self, RunFacts};
 use csis_report::{Detail, MarkdownOptions};
 use csis_values::{Diagnostic, sha256};
@@ -39,10 +40,26 @@ async fn attempt(begun: &Begun<'_>, run: &Run) -> Result<Outcome, Outcome> {
         ));
     };
     let Some(label) = &run.head_label else { return Err(quiet("the head's repository is gone")) };
-    let bytes = read(begun)?;
-    let Some(bytes) = bytes else { return Err(quiet("the run left no report: it was not a stranger's, or it failed")) };
     let mut told = Told::default();
-    let pull = match pulls::of_head(client, &begun.context.repo, label, &run.head).await {
+    let Some(bytes) = read(begun)? else {
+        // The run that a closed pull request starts may write as little as the others.
+        let folded = async {
+            let closed = pulls::of_head(client, &begun.context.repo, label, &run.head, Which::Closed).await?;
+            let Some(pull) = closed else { return Ok(0) };
+            let place =
+                Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number: pull.number };
+            super::fold(&place, pull.merged_at.is_some()).await
+        };
+        return match folded.await {
+            Ok(0) => Err(quiet("the run left no report: it was not a stranger's, or it failed")),
+            Ok(count) => Ok(quiet(&format!("{count} of csis's comments folded"))),
+            Err(error) => {
+                told.refused("comment", &error);
+                Err(Outcome::new(Exit::Done).findings(told.findings))
+            }
+        };
+    };
+    let pull = match pulls::of_head(client, &begun.context.repo, label, &run.head, Which::Open).await {
         Ok(Some(pull)) => pull,
         Ok(None) => return Err(quiet("no open pull request has this commit as its head any more")),
         Err(error) => {

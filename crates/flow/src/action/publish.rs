@@ -64,9 +64,11 @@ impl Told {
     }
 }
 
-/// The name of the check run, one for each tree of a repository.
-pub fn check_name(prefix: &str) -> String {
-    if prefix.is_empty() { "csis plan".into() } else { format!("csis plan ({prefix})") }
+/// The name of the check run, one for each tree of a repository and job of a matrix.
+pub fn check_name(prefix: &str, only_runtime: Option<&str>) -> String {
+    let parts: Vec<&str> =
+        [Some(prefix).filter(|prefix| !prefix.is_empty()), only_runtime].into_iter().flatten().collect();
+    if parts.is_empty() { "csis plan".into() } else { format!("csis plan ({})", parts.join(", ")) }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the last step of a review holds all that the steps before it made")]
@@ -207,7 +209,7 @@ fn check(
         _ => Conclusion::Failure,
     };
     Check {
-        name: check_name(&repository.prefix),
+        name: check_name(&repository.prefix, begun.inputs.only_runtime.as_deref()),
         head: subject.head.clone(),
         external_id: report.digest.clone(),
         details_url: begun.context.run_url(),

@@ -44,6 +44,7 @@ pub fn of(begun: &Begun<'_>, subject: &Subject, repository: &Repository, judged:
         "schema": 1,
         "inputs": inputs,
         "root": report.tree.root,
+        "only_runtime": begun.inputs.only_runtime,
         "tree": report.tree.id,
         "pull": subject.number,
         "head": subject.head,

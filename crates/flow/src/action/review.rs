@@ -314,6 +314,10 @@ async fn credentials(
         invocation.children.credentials = Credentials::Nothing { why };
         return Ok(None);
     }
+    let strange = roles::strange_runtimes(&begun.inputs.allowed_accounts, &change.reading.tree);
+    if !strange.is_empty() {
+        return Err(Outcome::new(Exit::Usage).findings(strange));
+    }
     let roles = &begun.inputs.read_role;
     if roles.is_empty() {
         // Credentials that a step before gave the job, as under a runner that mints no tokens.

@@ -116,6 +116,22 @@ pub fn of(
     })
 }
 
+/// The tree's runtimes in accounts that the input `allowed-account-ids` does not list; it lists none: none of them is strange.
+pub fn strange_runtimes(allowed: &[String], head: &Tree) -> Vec<Diagnostic> {
+    let wants = Wants::of(head);
+    let declared = wants.runtimes.iter().filter_map(|(name, (_, account))| Some((name, account.as_ref()?)));
+    declared
+        .filter(|(_, account)| !allowed.is_empty() && !allowed.contains(account))
+        .map(|(name, account)| {
+            Diagnostic::error(
+                "account-not-allowed",
+                format!("runtime `{name}` is account {account}, and `allowed-account-ids` does not list it"),
+            )
+            .help("list the account, or take the runtime out of this run with `only-runtime`")
+        })
+        .collect()
+}
+
 fn strange_account(arn: &str, id: &str, allowed: &BTreeSet<&str>) -> Diagnostic {
     let message = format!("the role {arn} is in account {id}, which is not one that this run may reach");
     let help = if allowed.is_empty() {
