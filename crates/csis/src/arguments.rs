@@ -151,6 +151,12 @@ pub enum Command {
     },
     /// Comes with landing: exits 2
     #[command(hide = true)]
+    Storage {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
+    /// Comes with landing: exits 2
+    #[command(hide = true)]
     Unmount {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
@@ -227,9 +233,9 @@ pub struct ApplyCheckArguments {
     #[arg(long, value_name = "DIR")]
     pub config_root: Option<PathBuf>,
     /// The root's builder
-    #[arg(id = "root_name", long = "root", value_name = "NAME")]
+    #[arg(id = "root_name", long = "root", value_name = "NAME", allow_hyphen_values = true)]
     pub root_name: Option<String>,
     /// Another name the flag may list it by (its runtime)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub root_alias: Vec<String>,
 }

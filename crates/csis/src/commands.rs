@@ -44,6 +44,7 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
             let destination = destination.unwrap_or_else(|| invocation.root.clone());
             modules::run(&invocation, &destination, force)
         }
+        Command::Storage { .. } => later("storage", "Land"),
         Command::Unmount { .. } => later("unmount", "Land"),
         Command::Look { .. } => later("look", "the cloud clients"),
         Command::Verify { .. } => later("verify", "Land"),

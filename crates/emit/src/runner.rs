@@ -46,11 +46,13 @@ fn line(lifecycle: Lifecycle, step: &Step, options: &str) -> String {
         .directory
         .strip_prefix(lifecycle.name())
         .map_or(step.directory.as_str(), |rest| rest.trim_start_matches('/'));
+    // A name that begins with a hyphen would be an option.
+    let directory = if directory.starts_with('-') { format!("./{directory}") } else { directory.to_owned() };
     let environment = step.environment.iter().map(|(name, value)| format!("{name}={}", word(value)));
     let command: Vec<_> = environment.chain(step.argv.iter().map(|a| word(a))).collect();
     format!(
         "( cd {} && copy=\"$(csis --root \"$CSIS_ROOT\"{options} materialize .)\" && cd \"$copy\" && {} )\n",
-        word(directory),
+        word(&directory),
         command.join(" ")
     )
 }

@@ -13,6 +13,7 @@ mod loss;
 mod question;
 mod rule;
 pub mod rules;
+mod strict;
 #[cfg(test)]
 mod testing;
 

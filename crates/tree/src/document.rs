@@ -46,7 +46,7 @@ pub(crate) fn is_yaml(path: &str) -> bool {
 pub(crate) fn unreadable(path: &str, error: &FileError) -> Diagnostic {
     let help = match error {
         FileError::Outside => "copy the file into the tree; links that leave it are not followed",
-        FileError::Cycle | FileError::TooDeep => "remove the link",
+        FileError::Cycle | FileError::Loop | FileError::TooDeep => "remove the link",
         FileError::Name => "rename it",
         FileError::Missing => "remove the link, or create what it points to",
         _ => "make it a readable file, or remove it",

@@ -37,6 +37,8 @@ pub enum FileError {
     Outside,
     #[error("it links to a folder that it is in")]
     Cycle,
+    #[error("it links to itself")]
+    Loop,
     #[error("folders nest too deeply here")]
     TooDeep,
     #[error("it is larger than {} MiB", LARGEST >> 20)]
@@ -125,7 +127,9 @@ impl Folder {
             };
             if kind.is_dir() && recursive {
                 let depth = above.len();
-                let result = if above.contains(&target) {
+                // One that leads to what the folder lies in would bring the whole tree in a second time.
+                let around = |folder: &PathBuf| folder != &target && folder.starts_with(&target);
+                let result = if above.contains(&target) || above.iter().any(around) {
                     Err(FileError::Cycle)
                 } else {
                     self.walk(&target, &path, above, true, listing)
@@ -188,7 +192,7 @@ fn told(error: &std::io::Error) -> FileError {
         std::io::ErrorKind::NotFound => FileError::Missing,
         std::io::ErrorKind::NotADirectory => FileError::NotAFolder,
         std::io::ErrorKind::PermissionDenied => FileError::Unreadable("permission denied".into()),
-        _ if error.raw_os_error() == Some(40) => FileError::Cycle,
+        _ if error.raw_os_error() == Some(40) => FileError::Loop,
         _ => FileError::Unreadable(error.kind().to_string()),
     }
 }
@@ -288,7 +292,7 @@ mod tests {
         let problems: Vec<_> = listing.problems.iter().map(|(p, e)| (p.as_str(), e.clone())).collect();
         let expected = [
             ("s/gone.yaml", FileError::Missing),
-            ("s/loop.yaml", FileError::Cycle),
+            ("s/loop.yaml", FileError::Loop),
             ("s/out.yaml", FileError::Outside),
             ("s/sub/up", FileError::Cycle),
         ];

@@ -166,7 +166,18 @@ impl<'de> Visitor<'de> for Document_<'_, '_> {
                     state.plan.engine_version = map.next_value::<Option<Short>>()?.map(|short| short.0);
                 }
                 "errored" => state.plan.errored |= map.next_value::<Option<bool>>()?.unwrap_or(false),
-                "complete" => state.plan.complete = map.next_value()?,
+                "complete" => {
+                    let said: Option<bool> = map.next_value()?;
+                    // What was deferred may have been told before.
+                    if state.plan.complete != Some(false) {
+                        state.plan.complete = said;
+                    }
+                }
+                "deferred_changes" => {
+                    if map.next_value::<Option<Vec<IgnoredAny>>>()?.is_some_and(|deferred| !deferred.is_empty()) {
+                        state.plan.complete = Some(false);
+                    }
+                }
                 "applyable" => state.plan.applyable = map.next_value()?,
                 "planned_values" => {
                     map.next_value::<IgnoredAny>()?;

@@ -1,5 +1,6 @@
 use super::{Found, Rule};
 use crate::Question;
+use csis_values::plan::Change;
 
 /// Provisioners and external programs run with the apply's credentials and show nowhere among the changes.
 pub struct CodeInPlan;
@@ -23,13 +24,22 @@ impl Rule for CodeInPlan {
                 .refuse(format!("the configuration runs code of its own: {} in {}", code.what, code.address))
                 .on_address(&code.address);
         }
+        // A plan whose configuration was left out still lists what is read.
+        let unnamed = |change: &&Change| {
+            change.mode == "data"
+                && change.kind == "external"
+                && !q.plan.code.iter().any(|code| change.address.starts_with(&code.address))
+        };
+        for change in q.plan.changes.iter().filter(unnamed) {
+            found.refuse("the plan runs code of its own: data external").on(change);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::testing::*;
-    use csis_values::plan::Code;
+    use csis_values::plan::{Action, Code};
 
     #[test]
     fn a_provisioner_is_refused_although_no_change_shows_it() {
@@ -37,5 +47,12 @@ mod tests {
         plan.code =
             vec![Code { what: "provisioner local-exec".into(), address: "module.storage_a.null_resource.x".into() }];
         assert!(said(&judged(&plan), "code-in-plan")[0].contains("local-exec"));
+    }
+
+    #[test]
+    fn an_external_program_is_refused_where_the_configuration_is_left_out() {
+        let mut read = change("module.storage_a.data.external.x", Action::Read);
+        (read.mode, read.kind) = ("data".into(), "external".into());
+        assert_eq!(said(&judged(&plan(vec![read])), "code-in-plan").len(), 1);
     }
 }

@@ -25,6 +25,12 @@ impl Rule for ForeignObject {
             for change in q.managed() {
                 judge_change(q, root, change, found);
             }
+        } else if q.is_plan() {
+            found
+                .note(
+                    "types and addresses: not judged, the gate was given a plan and no tree that says what it may make",
+                )
+                .remedy("plan with `csis plan`, which knows what the tree's roots make");
         }
         if let Some(known) = &q.settings.providers {
             let known: BTreeSet<String> = known.iter().map(|source| short(source)).collect();

@@ -1,5 +1,6 @@
 use super::{Found, Rule};
 use crate::attributes as attr;
+use crate::strict;
 use crate::{Question, address};
 use csis_values::plan::{Action, Change, Shown};
 use serde_json::Value;
@@ -117,7 +118,7 @@ fn policies(q: &Question<'_>, change: &Change, found: &mut Vec<String>) {
     for name in ["policy", "assume_role_policy"] {
         for (_, shown) in attr::set(change, name) {
             match shown {
-                Shown::Value(text) => match serde_json::from_str::<Value>(text) {
+                Shown::Value(text) => match strict::json(text) {
                     Ok(policy) => policy_opens(q, &policy, found),
                     Err(_) if text.trim().is_empty() => {}
                     Err(_) => found.push(format!("has a {name} too long or too odd to be judged")),
@@ -149,7 +150,8 @@ fn policy_opens(q: &Question<'_>, policy: &Value, found: &mut Vec<String>) {
 
 fn is_everybody(principal: &Value) -> bool {
     match principal {
-        Value::String(who) => who == "*",
+        // A pattern in an account's place is everybody as well.
+        Value::String(who) => who.contains('*'),
         Value::Array(list) => list.iter().any(is_everybody),
         Value::Object(kinds) => kinds.values().any(is_everybody),
         _ => false,
@@ -326,7 +328,9 @@ mod tests {
             )
         };
         let account = r#","Condition":{"StringEquals":{"aws:PrincipalAccount":["123456789012"]}}"#;
-        for principal in [r#""*""#, r#"{"AWS":"*"}"#, r#"{"AWS":["arn:aws:iam::1:root","*"]}"#] {
+        for principal in
+            [r#""*""#, r#"{"AWS":"*"}"#, r#"{"AWS":["arn:aws:iam::1:root","*"]}"#, r#"{"AWS":"arn:aws:iam::*:root"}"#]
+        {
             assert!(exposed(policy(principal, "")), "{principal}");
             assert!(!exposed(policy(principal, account)), "{principal}");
         }
