@@ -135,6 +135,11 @@ impl Change {
 
     fn set_aside(&mut self, target: &Path) -> io::Result<()> {
         let old = sibling(target, "old");
+        // Renamed it could be, but not emptied afterwards.
+        if fs_err::symlink_metadata(target)?.permissions().readonly() {
+            let why = format!("{}: it is read-only, so what is in it cannot be replaced", target.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
         self.rename(target, &old)?;
         self.old.push(old);
         Ok(())

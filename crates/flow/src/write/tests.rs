@@ -103,3 +103,22 @@ fn nothing_is_written_through_a_link() {
     write(tmp.path(), "generated", &all, &["storage"]).unwrap();
     assert_eq!(fs_err::read_to_string(&victim).unwrap(), "mine");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_root_that_cannot_be_emptied_is_told_and_everything_stays_as_it_was() {
+    use std::os::unix::fs::PermissionsExt;
+    let tmp = tempfile::tempdir().unwrap();
+    let (dir, path) = ("storage/vol/storage-generation", "storage/vol/storage-generation/a.tf");
+    write(tmp.path(), "generated", &emission(&[(path, "a")], &[dir]), &["storage"]).unwrap();
+    let folder = tmp.path().join("generated").join(dir);
+    let mode = |mode| fs_err::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o555);
+    let error = write(tmp.path(), "generated", &emission(&[(path, "b")], &[dir]), &["storage"]).unwrap_err();
+    assert!(error.to_string().contains("it is read-only"), "{error}");
+    assert_eq!(fs_err::read_to_string(folder.join("a.tf")).unwrap(), "a");
+    assert_eq!(fs_err::read_dir(folder.parent().unwrap()).unwrap().count(), 1, "nothing stays aside");
+    mode(0o755);
+    write(tmp.path(), "generated", &emission(&[(path, "b")], &[dir]), &["storage"]).unwrap();
+    assert_eq!(fs_err::read_to_string(folder.join("a.tf")).unwrap(), "b");
+}
