@@ -84,6 +84,7 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
                 };
                 let subject = Subject {
                     number: Some(pull.number),
+                    queued: None,
                     head: pull.head.clone(),
                     base: Some(BaseCommit::OfMerge { branch: pull.base_branch.clone() }),
                     private: pull.private,
@@ -98,6 +99,7 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
         Event::Merging(merging) => {
             let subject = Subject {
                 number: None,
+                queued: merging.pull,
                 head: merging.head,
                 base: Some(BaseCommit::Commit { commit: merging.base }),
                 private: merging.private,
@@ -109,6 +111,7 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
         Event::Dispatch(dispatch) => {
             let subject = Subject {
                 number: None,
+                queued: None,
                 head: context.sha.clone(),
                 base: None,
                 private: dispatch.private,

@@ -52,6 +52,8 @@ pub struct Pull {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merging {
     pub head: String,
+    /// The pull request that is queued, as the queue's branch names it.
+    pub pull: Option<u64>,
     pub base: String,
     pub private: bool,
 }
@@ -170,6 +172,8 @@ struct RawUser {
 struct RawGroup {
     head_sha: String,
     base_sha: String,
+    #[serde(default)]
+    head_ref: String,
 }
 
 #[derive(Deserialize)]
@@ -228,7 +232,8 @@ fn parse(name: &str, repo: &Repo, actor: &str, bytes: &[u8]) -> Result<Event, St
         }
         "merge_group" => {
             let raw = payload.merge_group.ok_or_else(|| lacks("merge_group"))?;
-            Ok(Event::Merging(Merging { head: commit(&raw.head_sha)?, base: commit(&raw.base_sha)?, private }))
+            let (head, base) = (commit(&raw.head_sha)?, commit(&raw.base_sha)?);
+            Ok(Event::Merging(Merging { head, pull: queued(&raw.head_ref), base, private }))
         }
         _ => {
             let raw = payload.workflow_run.ok_or_else(|| lacks("workflow_run"))?;
@@ -243,6 +248,12 @@ fn parse(name: &str, repo: &Repo, actor: &str, bytes: &[u8]) -> Result<Event, St
             })))
         }
     }
+}
+
+/// The number in `refs/heads/gh-readonly-queue/BRANCH/pr-NUMBER-COMMIT`. Branches of that name are GitHub's own.
+fn queued(reference: &str) -> Option<u64> {
+    let name = reference.strip_prefix("refs/heads/gh-readonly-queue/")?.rsplit('/').next()?;
+    name.strip_prefix("pr-")?.split('-').next()?.parse().ok()
 }
 
 /// A commit's id goes into paths of calls and into git's arguments.
@@ -320,6 +331,19 @@ mod tests {
         let mut odd = pull("opened");
         odd["pull_request"]["head"]["sha"] = json!("--upload-pack=evil");
         assert!(read("pull_request", "", &odd).unwrap_err().contains("no commit id"));
+    }
+
+    #[test]
+    fn a_queue_s_group_names_its_pull_request() {
+        for (reference, number) in [
+            ("refs/heads/gh-readonly-queue/main/pr-7-0123456789abcdef0123456789abcdef01234567", Some(7)),
+            ("refs/heads/gh-readonly-queue/release/1.x/pr-12-0123", Some(12)),
+            ("refs/heads/main/pr-7-0123", None),
+            ("refs/heads/gh-readonly-queue/main/pr-x", None),
+            ("", None),
+        ] {
+            assert_eq!(queued(reference), number, "{reference}");
+        }
     }
 
     #[test]

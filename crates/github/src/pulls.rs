@@ -27,6 +27,11 @@ pub enum Which {
     Closed,
 }
 
+/// A pull request by its number.
+pub async fn get(client: &Client, repo: &Repo, number: u64) -> Result<PullRequest, ApiError> {
+    client.get(&repo.path(&format!("/pulls/{number}"))).await
+}
+
 /// The pull request whose head is this branch (`owner:branch`) at this commit. Asked of GitHub: a run's own word for it is anybody's.
 pub async fn of_head(
     client: &Client,

@@ -109,6 +109,30 @@ fn a_merge_queue_gets_its_check_and_no_comment() {
 }
 
 #[test]
+fn in_a_queue_a_code_owner_s_word_on_the_pull_request_counts() {
+    for allowed in [true, false] {
+        let mut stage = Stage::planned(|harbor| {
+            grows(harbor);
+            harbor.write(".github/workflows/deploy.yml", "on: push\n");
+        });
+        let head = stage.head.clone();
+        if allowed {
+            crate::trust::allow(&stage, App::github_actions(), "success", &head, Some(format!("csis-reach {head}")));
+        }
+        let merge = stage.harbor.git(&["rev-parse", "HEAD"]).stdout.trim().to_owned();
+        stage.set("GITHUB_EVENT_NAME", "merge_group");
+        let branch = format!("refs/heads/gh-readonly-queue/main/pr-7-{}", stage.base);
+        let group =
+            json!({"head_sha": merge, "base_sha": stage.base, "head_ref": branch, "base_ref": "refs/heads/main"});
+        stage.event =
+            json!({"action": "checks_requested", "merge_group": group, "repository": stage.event["repository"]});
+        stage.github.state(|state| state.repo(REPO).commits.insert(merge));
+        let ran = stage.run();
+        assert_eq!(ran.output("verdict"), if allowed { "pass" } else { "not-judged" }, "{}", ran.said.all());
+    }
+}
+
+#[test]
 fn a_run_by_hand_reviews_the_tree_as_it_is_and_uses_credentials_on_the_default_branch_alone() {
     let run = |reference: &str| {
         let mut stage = Stage::planned(grows);

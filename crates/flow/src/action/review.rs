@@ -14,7 +14,7 @@ use csis_engine::{Credentials, Progress};
 use csis_github::comments::Conversation;
 use csis_github::identity::Minter;
 use csis_github::marker::{Marker, State};
-use csis_github::{ApiError, checks};
+use csis_github::{ApiError, checks, pulls};
 use csis_report::review::{self, RunFacts};
 use csis_values::report::Report;
 use csis_values::{Diagnostic, Severity, sha256};
@@ -25,6 +25,8 @@ use std::time::Duration;
 pub struct Subject {
     /// The pull request that is spoken to; none for a queue's group.
     pub number: Option<u64>,
+    /// The pull request that a queue's group is for.
+    pub queued: Option<u64>,
     /// The commit that check runs hang on: the head of the pull request, not its merge commit.
     pub head: String,
     /// The commit it is compared with; none: the tree as it is.
@@ -402,15 +404,22 @@ const REACH: &str = "csis / reach";
 
 async fn is_allowed(begun: &Begun<'_>, subject: &Subject) -> bool {
     let Some(client) = &begun.client else { return false };
+    // A queue makes commits of its own: the word was given on the pull request's, which leaves the queue with its next push.
+    let head = match subject.queued {
+        Some(number) => match pulls::get(client, &begun.context.repo, number).await {
+            Ok(pull) => pull.head.sha,
+            Err(_) => return false,
+        },
+        None => subject.head.clone(),
+    };
     // A job of this name is a check run as well; what a job does not choose is the external id.
-    let word = format!("csis-reach {}", subject.head);
+    let word = format!("csis-reach {head}");
     let of_ours = |run: &checks::CheckRun| {
         run.app.as_ref().is_some_and(|app| app.slug == ACTIONS)
-            && run.head_sha.eq_ignore_ascii_case(&subject.head)
+            && run.head_sha.eq_ignore_ascii_case(&head)
             && run.external_id.as_deref() == Some(word.as_str())
     };
-    let found: Result<Vec<checks::CheckRun>, ApiError> =
-        checks::at(client, &begun.context.repo, &subject.head, REACH).await;
+    let found: Result<Vec<checks::CheckRun>, ApiError> = checks::at(client, &begun.context.repo, &head, REACH).await;
     let Ok(mut runs) = found else { return false };
     runs.retain(of_ours);
     // The newest word counts: an owner may take it back.
