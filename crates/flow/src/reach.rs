@@ -467,4 +467,20 @@ mod tests {
         let refusal = private_tracked(&root, "generated").unwrap();
         assert!(refusal.message.contains("_private/storage/volumes"), "{}", refusal.message);
     }
+
+    #[test]
+    fn a_submodule_that_moves_is_told_whatever_the_change_says_to_ignore() {
+        let mut place = Place::new();
+        let record = |place: &Place, commit: &str| {
+            place.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},tfmodules/far")]);
+            place.git(&["commit", "--quiet", "--message", "submodule"]);
+        };
+        record(&place, &"1".repeat(40));
+        place.commit = place.git(&["rev-parse", "HEAD"]);
+        let hidden = "[submodule \"far\"]\n\tpath = tfmodules/far\n\turl = ./far\n\tignore = all\n";
+        place.put(".gitmodules", hidden);
+        place.git(&["add", ".gitmodules"]);
+        record(&place, &"2".repeat(40));
+        assert_eq!(place.codes(), (vec!["modules-changed".into()], true));
+    }
 }

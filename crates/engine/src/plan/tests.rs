@@ -76,6 +76,18 @@ fn an_empty_plan_needs_no_changes_and_flags_may_come_last() {
 }
 
 #[test]
+fn a_plan_with_deferred_changes_is_not_complete_whatever_it_says() {
+    for (text, complete) in [
+        (r#"{"deferred_changes":[{"reason":"x"}],"complete":true,"resource_changes":[]}"#, Some(false)),
+        (r#"{"complete":true,"resource_changes":[],"deferred_changes":[{"reason":"x"}]}"#, Some(false)),
+        (r#"{"resource_changes":[],"deferred_changes":[{"reason":"x"}]}"#, Some(false)),
+        (r#"{"complete":true,"resource_changes":[],"deferred_changes":[]}"#, Some(true)),
+    ] {
+        assert_eq!(read_text(text).complete, complete, "{text}");
+    }
+}
+
+#[test]
 fn objects_with_nothing_to_do_are_counted_unless_they_moved_or_are_imported() {
     let noop = |extra: Value| {
         let mut one = resource("x", json!({"actions": ["no-op"], "before": {"a": 1}, "after": {"a": 1}}));
