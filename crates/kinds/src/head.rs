@@ -61,11 +61,15 @@ pub fn provider_sources(tree: &Tree, root: &Root) -> Vec<String> {
     required(builder, runtime).into_iter().map(|requirement| requirement.source).collect()
 }
 
+/// Where an entry of `required_plugins` comes from; one that does not say has the engine's default. None without a name.
+pub fn plugin_source(plugin: &Fields) -> Option<String> {
+    plugin.text("source").map(str::to_owned).or_else(|| Some(format!("hashicorp/{}", plugin.text("name")?)))
+}
+
 fn required(builder: &Builder, runtime: &Builder) -> Vec<Requirement> {
     let mut wanted: Vec<Requirement> = Vec::new();
     for plugin in builder.fields.objects("required_plugins") {
-        let Some(name) = plugin.text("name") else { continue };
-        let source = plugin.text("source").map_or_else(|| format!("hashicorp/{name}"), str::to_owned);
+        let Some((name, source)) = plugin.text("name").zip(plugin_source(&plugin)) else { continue };
         let at = wanted.iter().position(|r| r.name == name).unwrap_or_else(|| {
             wanted.push(Requirement { name: name.to_owned(), source, versions: Vec::new() });
             wanted.len() - 1

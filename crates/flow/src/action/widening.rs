@@ -2,6 +2,7 @@
 //!
 //! Such a change is planned without credentials until a code owner allows that very commit, since planning it already runs what it names.
 
+use csis_kinds::head::plugin_source;
 use csis_values::tree::{Builder, Tree};
 use csis_values::{Class, Diagnostic, Severity};
 use serde::Serialize;
@@ -65,34 +66,10 @@ fn widens(before: Option<&Builder>, builder: &Builder) -> bool {
         || before.is_some_and(|b| executable(b) != executable(builder) || b.kind != builder.kind)
 }
 
-/// Every source of a provider or plugin that a tree names.
+/// Every source of a provider or plugin that a tree names, as the emission takes it.
 fn sources(tree: &Tree) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    for plugins in tree.builders.iter().filter_map(|builder| named(&bare(builder), PLUGINS)) {
-        texts_of(&plugins, "source", &mut all);
-    }
-    // One without a source has the engine's default.
-    for plugin in tree.builders.iter().flat_map(|builder| builder.fields.objects(PLUGINS)) {
-        if let (None, Some(name)) = (plugin.text("source"), plugin.text("name")) {
-            all.insert(format!("hashicorp/{name}"));
-        }
-    }
-    all
-}
-
-fn texts_of(value: &Value, key: &str, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(map) => {
-            let here = map.get(key).or_else(|| map.get("value").filter(|_| map.get("key").is_some_and(|k| k == key)));
-            if let Some(here) = here {
-                // Whatever its form: a source that is no plain text is as new as any.
-                found.insert(here.as_str().map_or_else(|| here.to_string(), str::to_owned));
-            }
-            map.values().for_each(|inner| texts_of(inner, key, found));
-        }
-        Value::Array(list) => list.iter().for_each(|inner| texts_of(inner, key, found)),
-        _ => {}
-    }
+    let plugins = tree.builders.iter().flat_map(|builder| builder.fields.objects(PLUGINS));
+    plugins.filter_map(|plugin| plugin_source(&plugin)).collect()
 }
 
 /// A value without the places that its parts were written at.
