@@ -171,6 +171,14 @@ impl Repository {
         found
     }
 
+    /// The files below a folder at a commit; paths in the repository, sorted.
+    pub fn held_at(&self, commit: &str, folder: &Path) -> Result<Vec<String>, GitError> {
+        let Some(below) = folder.strip_prefix(&self.top).ok().and_then(Path::to_str) else { return Ok(Vec::new()) };
+        let below = format!("{}/", below.trim_end_matches('/'));
+        let said = run(&self.top, &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit], None)?;
+        Ok(paths(&said).into_iter().filter(|path| path.starts_with(&below)).collect())
+    }
+
     /// A file's bytes at a commit, by its path in the repository; none when it is not there.
     pub fn file_at(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
         run(&self.top, &["cat-file", "blob", &format!("{commit}:{path}")], None).ok()

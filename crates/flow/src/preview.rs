@@ -135,9 +135,7 @@ pub fn prepare(invocation: &Invocation, compared: &Compared<'_>) -> Result<Prepa
     reading.findings.0.extend(reach::private_tracked(&root, &reading.tree.generation_directory));
     let facts = facts(Some(&reading.tree), base.as_ref());
     let refused = reading.findings.is_refused();
-    // What the change edits beside its tree is told with the tree's own errors, and keeps nothing from being planned.
     let identities = invocation.identities().map_err(Outcome::usage)?;
-    let mut base_findings = Vec::new();
     let before = base.as_ref().and_then(|base| match reading::base(&base.files, &reading.request, &identities) {
         Ok((tree, records, secrets)) => {
             reading.base_secrets = Some(secrets);
@@ -146,13 +144,14 @@ pub fn prepare(invocation: &Invocation, compared: &Compared<'_>) -> Result<Prepa
         Err(found) => {
             let first =
                 found.iter().find(|d| d.severity == csis_values::Severity::Error).map_or("", |d| d.message.as_str());
-            base_findings.push(Diagnostic::warning(
+            reading.findings.push(Diagnostic::warning(
                 "base-unreadable",
                 format!("the base {} does not load, so there is nothing to compare with: {first}", short(&base.commit)),
             ));
             None
         }
     });
+    // What the change edits beside its tree is told with the tree's own errors, and keeps nothing from being planned.
     let left = before.as_ref().map(|(tree, _)| tree.generation_directory.as_str());
     let mut touched =
         base.as_ref().map_or_else(Reach::default, |base| reach::of(&base.against(), &root, &reading.tree, left));
@@ -161,7 +160,6 @@ pub fn prepare(invocation: &Invocation, compared: &Compared<'_>) -> Result<Prepa
         let report = judging::refused_tree(reading.findings.0, facts);
         return Ok(Prepared::Refused(Box::new(report)));
     }
-    reading.findings.0.append(&mut base_findings);
     if let Some((tree, records)) = &before {
         reading.findings.0.extend(csis_resolve::account_changes(tree, &reading.tree, records));
     }

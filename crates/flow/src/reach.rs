@@ -36,20 +36,20 @@ pub struct Reach {
 pub fn of(against: &Against<'_>, root: &Path, tree: &Tree, before: Option<&str>) -> Reach {
     let mut reach = Reach::default();
     modules_changed(against.repository, against.base, root, tree, &mut reach);
-    let here = tree.generation_directory.as_str();
+    let place = |name: &str| (root.join(plain(name)), name.to_owned());
+    let here = place(&tree.generation_directory);
     // A change may write its emission elsewhere; what the base wrote is then left behind, providers' locks included.
-    let left = before.filter(|left| root.join(left) != root.join(here));
-    locks_changed(against, root, here, left, &mut reach);
-    let written = |directory: &str| Written {
-        records: root.join(csis_records::FOLDER),
-        generated: root.join(directory),
-        called: [directory.to_owned(), csis_records::FOLDER.to_owned()],
-    };
-    let here = written(here);
-    let left = left.map(written);
-    here.committed(against, left.as_ref(), &mut reach);
-    here.uncommitted(against.repository, &mut reach);
+    let left = before.map(place).filter(|left| left.0 != here.0);
+    locks_changed(against, &here.0, left.as_ref().map(|(left, _)| left.as_path()), &mut reach);
+    let written = Written { records: root.join(csis_records::FOLDER), here, left };
+    written.committed(against, &mut reach);
+    written.uncommitted(against.repository, &mut reach);
     reach
+}
+
+/// A folder of the tree as git writes it.
+fn plain(name: &str) -> &str {
+    name.trim_start_matches("./").trim_end_matches('/')
 }
 
 /// A refusal when git holds files where the engine works: they would stand in for what the engine makes there, providers and variables included.
@@ -134,16 +134,14 @@ fn follow(path: &Path, links: &mut BTreeSet<PathBuf>) -> Option<PathBuf> {
     Some(done)
 }
 
-fn locks_changed(against: &Against<'_>, root: &Path, here: &str, left: Option<&str>, reach: &mut Reach) {
-    let repository = against.repository;
-    let generated: Vec<PathBuf> = [Some(here), left].into_iter().flatten().map(|name| root.join(name)).collect();
-    let changed = repository.edited_since(against.base, &generated).and_then(|mut changed| {
+fn locks_changed(against: &Against<'_>, here: &Path, left: Option<&Path>, reach: &mut Reach) {
+    let Against { repository, base, .. } = *against;
+    let generated: Vec<PathBuf> = std::iter::once(here).chain(left).map(Path::to_owned).collect();
+    let changed = repository.edited_since(base, &generated).and_then(|mut changed| {
         // One that the change brings fixes a root's providers as well; one that a run left here and nobody committed is no part of the change.
-        changed.extend(repository.changed_between(against.base, "HEAD", &generated)?);
+        changed.extend(repository.changed_between(base, "HEAD", &generated)?);
         if let Some(left) = left {
-            let held = repository.files_at(against.base, &[])?;
-            let below = Path::new(left.trim_start_matches("./"));
-            changed.extend(held.into_keys().filter(|path| Path::new(path).starts_with(below)));
+            changed.extend(repository.held_at(base, left)?);
         }
         Ok(changed)
     });
@@ -160,26 +158,23 @@ fn locks_changed(against: &Against<'_>, root: &Path, here: &str, left: Option<&s
     );
 }
 
-/// The folders that landings alone write.
+/// The folders that landings alone write, emissions with the names that people give them.
 struct Written {
     records: PathBuf,
-    generated: PathBuf,
-    /// Both as people name them.
-    called: [String; 2],
+    here: (PathBuf, String),
+    /// Where the base's emission is, when that is elsewhere.
+    left: Option<(PathBuf, String)>,
 }
 
 impl Written {
-    fn folders(&self) -> [PathBuf; 2] {
-        [self.generated.clone(), self.records.clone()]
+    fn generated(&self) -> impl Iterator<Item = &(PathBuf, String)> {
+        std::iter::once(&self.here).chain(&self.left)
     }
 
     /// What the change commits there is refused: a record is what later sanctions are derived from.
-    fn committed(&self, against: &Against<'_>, left: Option<&Written>, reach: &mut Reach) {
-        let folders: Vec<(PathBuf, &str)> = [Some(self), left]
-            .into_iter()
-            .flatten()
-            .flat_map(|written| written.folders().into_iter().zip(written.called.iter().map(String::as_str)))
-            .collect();
+    fn committed(&self, against: &Against<'_>, reach: &mut Reach) {
+        let records = (self.records.clone(), csis_records::FOLDER.to_owned());
+        let folders: Vec<&(PathBuf, String)> = self.generated().chain([&records]).collect();
         let places: Vec<PathBuf> = folders.iter().map(|(place, _)| place.clone()).collect();
         let mut edited = match edited(against, &places) {
             Ok(edited) => edited,
@@ -194,11 +189,11 @@ impl Written {
                 return;
             }
         };
-        edited.retain(|path| ![Some(self), left].into_iter().flatten().any(|written| written.is_free(against, path)));
+        edited.retain(|path| !self.is_free(against, path));
         let Some(named) = some(&edited) else { return };
         let below = |folder: &Path| edited.iter().any(|path| against.repository.absolute(path).starts_with(folder));
-        let mut folders: Vec<&str> = folders.iter().filter(|(place, _)| below(place)).map(|(_, name)| *name).collect();
-        folders.dedup();
+        let folders: Vec<&str> =
+            folders.iter().filter(|(place, _)| below(place)).map(|(_, name)| name.as_str()).collect();
         reach.findings.push(
             Diagnostic::error("records-edited", format!("this change edits what landings alone write: {named}")).help(
                 // Without `--no-overlay` files that the change added would stay.
@@ -214,7 +209,7 @@ impl Written {
     /// Provider locks are told by themselves; the aliases may grow, and a folder may be kept.
     fn is_free(&self, against: &Against<'_>, path: &str) -> bool {
         let absolute = against.repository.absolute(path);
-        if absolute.starts_with(&self.generated) {
+        if self.generated().any(|(place, _)| absolute.starts_with(place)) {
             return is_named(path, LOCK);
         }
         is_named(path, ".keep") || (absolute == self.records.join(ALIASES) && grows(against, path))
@@ -222,7 +217,7 @@ impl Written {
 
     /// What is not committed takes no part: that is said, for it is easily taken for the change.
     fn uncommitted(&self, repository: &Repository, reach: &mut Reach) {
-        let [generated, records] = &self.called;
+        let (generated, records) = (&self.here.1, csis_records::FOLDER);
         // Only a hint hangs on it.
         let mut edited = repository.changed_since("HEAD", std::slice::from_ref(&self.records)).unwrap_or_default();
         edited.retain(|path| !is_named(path, ".keep") && repository.absolute(path) != self.records.join(ALIASES));
@@ -234,7 +229,7 @@ impl Written {
                     )),
             );
         }
-        let mut output = repository.uncommitted(std::slice::from_ref(&self.generated));
+        let mut output = repository.uncommitted(std::slice::from_ref(&self.here.0));
         output.retain(|path| !is_named(path, LOCK));
         if !output.is_empty() {
             reach.findings.push(
