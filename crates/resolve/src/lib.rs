@@ -22,6 +22,7 @@ use csis_values::{Class, Diagnostics};
 
 pub use accounts::account_changes;
 pub use sanctions::follow_changes;
+pub use site::runtimes_in_scope;
 
 /// What each root of the tree holds, which bakes are due and why, and which destroys a declared operation sanctions.
 ///

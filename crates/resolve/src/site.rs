@@ -44,6 +44,12 @@ impl Scope {
     }
 }
 
+/// The runtimes that an invocation concerns, by their canonical names.
+pub fn runtimes_in_scope<'a>(tree: &'a Tree, request: &Request) -> Vec<&'a str> {
+    let scope = Scope::new(tree, request, &mut Diagnostics::default());
+    tree.builders_of(Class::Runtime).map(|b| b.name.safe.as_str()).filter(|name| scope.holds(Some(name))).collect()
+}
+
 fn runtime_named<'a>(tree: &'a Tree, word: &str) -> Option<&'a Builder> {
     let word = safe_name(word);
     tree.builders_of(Class::Runtime).find(|b| b.name.safe == word || b.aliases.iter().any(|a| safe_name(a) == word))

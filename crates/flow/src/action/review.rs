@@ -316,7 +316,8 @@ async fn credentials(
         invocation.children.credentials = Credentials::Nothing { why };
         return Ok(None);
     }
-    let strange = roles::strange_runtimes(&begun.inputs.allowed_accounts, &change.reading.tree);
+    let strange =
+        roles::strange_runtimes(&begun.inputs.allowed_accounts, &change.reading.tree, &change.reading.request);
     if !strange.is_empty() {
         return Err(Outcome::new(Exit::Usage).findings(strange));
     }

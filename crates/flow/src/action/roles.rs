@@ -4,6 +4,7 @@ use crate::action::inputs::{RoleInput, account};
 use csis_engine::Roles;
 use csis_kinds::registry;
 use csis_values::name::safe_name;
+use csis_values::request::Request;
 use csis_values::tree::Tree;
 use csis_values::{Class, Diagnostic};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,11 +117,13 @@ pub fn of(
     })
 }
 
-/// The tree's runtimes in accounts that the input `allowed-account-ids` does not list; it lists none: none of them is strange.
-pub fn strange_runtimes(allowed: &[String], head: &Tree) -> Vec<Diagnostic> {
+/// The runtimes of this run in accounts that the input `allowed-account-ids` does not list; it lists none: none of them is strange.
+pub fn strange_runtimes(allowed: &[String], head: &Tree, request: &Request) -> Vec<Diagnostic> {
     let wants = Wants::of(head);
-    let declared = wants.runtimes.iter().filter_map(|(name, (_, account))| Some((name, account.as_ref()?)));
-    declared
+    let account_of = |name: &'_ str| wants.runtimes.get(name)?.1.clone();
+    csis_resolve::runtimes_in_scope(head, request)
+        .into_iter()
+        .filter_map(|name| Some((name, account_of(name)?)))
         .filter(|(_, account)| !allowed.is_empty() && !allowed.contains(account))
         .map(|(name, account)| {
             Diagnostic::error(
