@@ -6,7 +6,6 @@ use csis_engine::Owner;
 use csis_github::{Context, Secret};
 use secrecy::ExposeSecret;
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -49,7 +48,7 @@ pub fn fetch(repository: &Repository, context: &Context, token: Option<&Secret>,
     }
     let output = command.output().map_err(|_| GitError::NoGit)?;
     if output.status.success() {
-        return hand_over(repository).map_err(|error| failed(crate::outcome::why(&error)));
+        return hand_over(repository);
     }
     // Git may repeat what it was given.
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -58,26 +57,13 @@ pub fn fetch(repository: &Repository, context: &Context, token: Option<&Secret>,
 }
 
 /// Gives what a fetch made to whom the checkout belongs: a step after this one is another user.
-fn hand_over(repository: &Repository) -> std::io::Result<()> {
-    let owner = Owner::of(&repository.top)?;
-    let own = std::fs::metadata("/proc/self")?.uid();
-    if repository.top.symlink_metadata()?.uid() == own {
-        return Ok(());
-    }
-    let git = run(&repository.top, &["rev-parse", "--git-dir"], None).map_err(std::io::Error::other)?;
-    let mut open = vec![repository.top.join(String::from_utf8_lossy(&git).trim())];
-    while let Some(path) = open.pop() {
-        let meta = path.symlink_metadata()?;
-        if meta.uid() == own && !meta.is_symlink() {
-            owner.take(&path)?;
-        }
-        if meta.is_dir() {
-            for entry in fs_err::read_dir(&path)? {
-                open.push(entry?.path());
-            }
-        }
-    }
-    Ok(())
+fn hand_over(repository: &Repository) -> Result<(), GitError> {
+    let git = run(&repository.top, &["rev-parse", "--git-common-dir"], None)?;
+    let git = repository.top.join(String::from_utf8_lossy(&git).trim());
+    Owner::of(&repository.top).and_then(|owner| owner.take_all(&git)).map_err(|error| GitError::Failed {
+        command: "fetch".into(),
+        said: format!("what it brought cannot be given to the checkout's owner: {}", crate::outcome::why(&error)),
+    })
 }
 
 /// The id of the tree of configuration inputs at a commit: the root's tree without what csis writes. Made aside, so that the checkout stays as it is.
@@ -198,8 +184,14 @@ mod tests {
         ];
         let context =
             Context::of(&environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()).unwrap();
+        // Somebody else's, as a runner's workspace is to the container. Only root can give it away.
+        let theirs = Command::new("chown").args(["-R", "54320:54320"]).arg(&repository.top).status().unwrap().success();
         fetch(&repository, &context, Some(&Secret::from("hush")), &base).unwrap();
         assert!(has(&repository, &base));
+        if theirs {
+            let all = Command::new("find").arg(&repository.top).args(["!", "-uid", "54320"]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&all.stdout), "", "what is no longer theirs");
+        }
         let said = fetch(&repository, &context, Some(&Secret::from("hush")), &"1".repeat(40)).unwrap_err().to_string();
         assert!(!said.contains("hush") && said.starts_with("`git fetch` failed: "), "{said}");
     }
