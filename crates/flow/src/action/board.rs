@@ -86,10 +86,7 @@ impl Commenting {
             let client = Arc::clone(&conversation.client);
             let mut begun = announce(conversation.clone(), mine.clone(), mode, &facts).await;
             let mut written = Instant::now();
-            let mut left = match &begun {
-                Ok((_, Announced::Planning)) => UPDATES,
-                Ok((_, Announced::Nothing)) | Err(_) => 0,
-            };
+            let mut left = begun.as_ref().map_or(0, |(_, updates)| *updates);
             let last = loop {
                 tokio::select! {
                     last = &mut ended => break last.ok(),
@@ -132,26 +129,20 @@ impl Commenting {
     }
 }
 
-/// What the comment says at the beginning.
-enum Announced {
-    Planning,
-    /// It holds the result for this very tree already.
-    Nothing,
-}
-
+/// The comment, and how often its progress may be told: not at all where it holds the result for this very tree already.
 async fn announce(
     conversation: Conversation,
     mine: Marker,
     mode: Mode,
     facts: &RunFacts,
-) -> Result<(Sticky, Announced), ApiError> {
+) -> Result<(Sticky, u32), ApiError> {
     let tree = mine.tree.clone();
     let (mut sticky, before) = Sticky::find(conversation, mine, mode).await?;
     if mode == Mode::Update && is_same(before.as_ref(), &tree) {
-        return Ok((sticky, Announced::Nothing));
+        return Ok((sticky, 0));
     }
     sticky.write(State::Planning, &review::planning(facts, &[])).await?;
-    Ok((sticky, Announced::Planning))
+    Ok((sticky, UPDATES))
 }
 
 /// Whether a comment holds the result for the very tree that is judged now.
