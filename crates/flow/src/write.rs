@@ -135,8 +135,9 @@ impl Change {
 
     fn set_aside(&mut self, target: &Path) -> io::Result<()> {
         let old = sibling(target, "old");
+        let found = fs_err::symlink_metadata(target)?;
         // Renamed it could be, but not emptied afterwards.
-        if fs_err::symlink_metadata(target)?.permissions().readonly() {
+        if found.is_dir() && found.permissions().readonly() {
             let why = format!("{}: it is read-only, so what is in it cannot be replaced", target.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }

@@ -128,8 +128,7 @@ impl Folder {
             if kind.is_dir() && recursive {
                 let depth = above.len();
                 // One that leads to what the folder lies in would bring the whole tree in a second time.
-                let around = |folder: &PathBuf| folder != &target && folder.starts_with(&target);
-                let result = if above.contains(&target) || above.iter().any(around) {
+                let result = if above.iter().any(|folder| folder.starts_with(&target)) {
                     Err(FileError::Cycle)
                 } else {
                     self.walk(&target, &path, above, true, listing)

@@ -119,6 +119,13 @@ fn a_root_that_cannot_be_emptied_is_told_and_everything_stays_as_it_was() {
     assert_eq!(fs_err::read_to_string(folder.join("a.tf")).unwrap(), "a");
     assert_eq!(fs_err::read_dir(folder.parent().unwrap()).unwrap().count(), 1, "nothing stays aside");
     mode(0o755);
-    write(tmp.path(), "generated", &emission(&[(path, "b")], &[dir]), &["storage"]).unwrap();
+    // A file that is read-only can be replaced all the same.
+    fs_err::set_permissions(folder.join("a.tf"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    write(tmp.path(), "generated", &emission(&[(path, "b"), ("storage/run-storage.sh", "r")], &[dir]), &["storage"])
+        .unwrap();
     assert_eq!(fs_err::read_to_string(folder.join("a.tf")).unwrap(), "b");
+    let script = tmp.path().join("generated/storage/run-storage.sh");
+    fs_err::set_permissions(&script, std::fs::Permissions::from_mode(0o444)).unwrap();
+    write(tmp.path(), "generated", &emission(&[], &[]), &["storage"]).unwrap();
+    assert!(!script.exists());
 }
