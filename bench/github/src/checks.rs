@@ -31,23 +31,7 @@ pub(crate) fn create(state: &mut State, ask: &Ask) -> Reply {
         return Err(Answer::error(422, &format!("No commit found for SHA: {sha}")));
     }
     let now = state.clock.now();
-    let mut run = CheckRun {
-        id: state.next_id(),
-        name: title.into(),
-        head_sha: sha.into(),
-        app,
-        external_id: None,
-        details_url: None,
-        status: "queued".into(),
-        conclusion: None,
-        started_at: Some(now),
-        completed_at: None,
-        title: None,
-        summary: None,
-        text: None,
-        annotations: Vec::new(),
-        actions: Vec::new(),
-    };
+    let mut run = CheckRun::queued(state.next_id(), title, sha, app, now);
     fill(&mut run, &body, now, true)?;
     let id = run.id;
     state.repo(&name).check_runs.insert(id, run);

@@ -238,6 +238,28 @@ pub struct CheckRun {
     pub actions: Vec<Value>,
 }
 
+impl CheckRun {
+    pub(crate) fn queued(id: u64, name: &str, head_sha: &str, app: App, now: Timestamp) -> CheckRun {
+        CheckRun {
+            id,
+            name: name.into(),
+            head_sha: head_sha.into(),
+            app,
+            external_id: None,
+            details_url: None,
+            status: "queued".into(),
+            conclusion: None,
+            started_at: Some(now),
+            completed_at: None,
+            title: None,
+            summary: None,
+            text: None,
+            annotations: Vec::new(),
+            actions: Vec::new(),
+        }
+    }
+}
+
 /// A note that a check run puts beside lines of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Annotation {

@@ -291,6 +291,14 @@ impl State {
         self.repo(full_name).check_runs_on(sha).into_iter().cloned().collect()
     }
 
+    /// Adds a check run of an app on a commit, in the queue, and gives it for further settings.
+    pub fn add_check_run(&mut self, full_name: &str, sha: &str, name: &str, app: &App) -> &mut CheckRun {
+        self.know_app(app);
+        let (id, now) = (self.next_id(), self.clock.now());
+        let run = CheckRun::queued(id, name, sha, app.clone(), now);
+        self.repo(full_name).check_runs.entry(id).or_insert(run)
+    }
+
     /// Adds a run of a workflow in progress on a pull request's head, and tells its id.
     pub fn add_run(&mut self, full_name: &str, path: &str, number: u64) -> u64 {
         let (id, now) = (self.next_id(), self.clock.now());

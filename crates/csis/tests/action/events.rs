@@ -2,6 +2,7 @@
 
 use crate::review::grows;
 use crate::stage::{REPO, Stage};
+use crate::trust::{allow, reaches};
 use csis_bench_github::App;
 use serde_json::{Value, json};
 use std::fs;
@@ -96,11 +97,7 @@ fn a_base_that_was_renamed_is_compared_as_it_was_merged() {
 #[test]
 fn a_merge_queue_gets_its_check_and_no_comment() {
     let mut stage = Stage::planned(grows);
-    let merge = stage.harbor.git(&["rev-parse", "HEAD"]).stdout.trim().to_owned();
-    stage.set("GITHUB_EVENT_NAME", "merge_group");
-    let group = json!({"head_sha": merge, "base_sha": stage.base, "head_ref": "refs/heads/gh-readonly-queue/main/pr-7", "base_ref": "refs/heads/main"});
-    stage.event = json!({"action": "checks_requested", "merge_group": group, "repository": stage.event["repository"]});
-    stage.github.state(|state| state.repo(REPO).commits.insert(merge.clone()));
+    let merge = stage.queue();
     let ran = stage.run().ends(0);
     assert_eq!(stage.comments().len(), 0);
     let checks = stage.github.state(|state| state.check_runs(REPO, &merge));
@@ -111,22 +108,12 @@ fn a_merge_queue_gets_its_check_and_no_comment() {
 #[test]
 fn in_a_queue_a_code_owner_s_word_on_the_pull_request_counts() {
     for allowed in [true, false] {
-        let mut stage = Stage::planned(|harbor| {
-            grows(harbor);
-            harbor.write(".github/workflows/deploy.yml", "on: push\n");
-        });
+        let mut stage = Stage::planned(reaches);
         let head = stage.head.clone();
         if allowed {
-            crate::trust::allow(&stage, App::github_actions(), "success", &head, Some(format!("csis-reach {head}")));
+            allow(&stage, &App::github_actions(), "success", &head, Some(format!("csis-reach {head}")));
         }
-        let merge = stage.harbor.git(&["rev-parse", "HEAD"]).stdout.trim().to_owned();
-        stage.set("GITHUB_EVENT_NAME", "merge_group");
-        let branch = format!("refs/heads/gh-readonly-queue/main/pr-7-{}", stage.base);
-        let group =
-            json!({"head_sha": merge, "base_sha": stage.base, "head_ref": branch, "base_ref": "refs/heads/main"});
-        stage.event =
-            json!({"action": "checks_requested", "merge_group": group, "repository": stage.event["repository"]});
-        stage.github.state(|state| state.repo(REPO).commits.insert(merge));
+        stage.queue();
         let ran = stage.run();
         assert_eq!(ran.output("verdict"), if allowed { "pass" } else { "not-judged" }, "{}", ran.said.all());
     }
@@ -155,7 +142,7 @@ fn a_run_by_hand_reviews_the_tree_as_it_is_and_uses_credentials_on_the_default_b
 
 #[test]
 fn a_cancelled_run_says_so_on_its_comment_and_ends_its_engines() {
-    let mut stage = Stage::planned(grows);
+    let stage = Stage::planned(grows);
     let folder = stage.harbor.outside().join("seen");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
@@ -163,8 +150,7 @@ fn a_cancelled_run_says_so_on_its_comment_and_ends_its_engines() {
         "#!/bin/sh\ncase $1 in\nversion) echo 'Terraform v1.11.4'; exit ;;\nesac\ntrap 'touch {0}/stopped; exit 1' INT\ntouch {0}/begun\nwhile :; do sleep 0.05; done\n",
         folder.display()
     );
-    fs::write(stage.harbor.outside().join("engine"), script).unwrap();
-    stage.set("GITHUB_RUN_ID", "1000");
+    stage.engine(|_| script);
     let mut command = stage.command();
     let (out, err) = (stage.harbor.outside().join("out"), stage.harbor.outside().join("err"));
     command.stdout(fs::File::create(&out).unwrap()).stderr(fs::File::create(&err).unwrap());

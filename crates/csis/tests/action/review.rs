@@ -41,6 +41,13 @@ fn a_first_review_is_one_comment_a_check_run_a_summary_and_outputs() {
     assert!(calls.len() <= 12, "{calls}");
 }
 
+/// The record of the review of the head.
+fn record(stage: &Stage) -> serde_json::Value {
+    let text = stage.checks()[0].text.clone().unwrap();
+    let hash = text.lines().find(|line| line.contains("csis-record")).unwrap().rsplit(' ').next().unwrap();
+    csis_github::record::join([text.as_str()], hash).unwrap()
+}
+
 #[test]
 fn the_record_says_which_tree_was_judged_and_shows_no_value() {
     let secret = "a-value-of-four-words";
@@ -48,22 +55,18 @@ fn the_record_says_which_tree_was_judged_and_shows_no_value() {
         harbor.edit("storages/storages.yaml", "{data: ledger}", &format!("{{data: {secret}}}"));
     });
     stage.run().ends(0);
-    let text = stage.checks()[0].text.clone().unwrap();
-    let hash = text.lines().find(|line| line.contains("csis-record")).unwrap().rsplit(' ').next().unwrap();
-    let record = csis_github::record::join([text.as_str()], hash).unwrap();
-    assert_eq!(record["head"], stage.head.as_str());
-    let names: Vec<&str> = record["roots"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
+    let first = record(&stage);
+    assert_eq!(first["head"], stage.head.as_str());
+    let names: Vec<&str> = first["roots"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["storage/buckets", "storage/shares", "storage/volumes", "instance-image/fleet"]);
-    assert_eq!(record["salt"].as_str().unwrap().len(), 32);
-    assert!(!record.to_string().contains(secret), "{record}");
+    assert_eq!(first["salt"].as_str().unwrap().len(), 32);
+    assert!(!first.to_string().contains(secret), "{first}");
     // Another commit with the same tree is keyed alike; the salt is another each time.
     stage.push(|_| {});
     stage.run().ends(0);
-    let text = stage.checks()[0].text.clone().unwrap();
-    let hash = text.lines().find(|line| line.contains("csis-record")).unwrap().rsplit(' ').next().unwrap();
-    let later = csis_github::record::join([text.as_str()], hash).unwrap();
-    assert_eq!(later["inputs"], record["inputs"]);
-    assert_ne!(later["salt"], record["salt"]);
+    let later = record(&stage);
+    assert_eq!(later["inputs"], first["inputs"]);
+    assert_ne!(later["salt"], first["salt"]);
 }
 
 #[test]

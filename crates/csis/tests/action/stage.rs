@@ -57,6 +57,12 @@ impl Ran {
         self
     }
 
+    #[track_caller]
+    pub fn hides(mut self, words: &[&str]) -> Ran {
+        self.said = self.said.hides(words);
+        self
+    }
+
     pub fn output(&self, name: &str) -> &str {
         self.outputs.get(name).map_or("", String::as_str)
     }
@@ -71,7 +77,7 @@ impl Stage {
     /// The same, the job holding an AWS session of its own, so that every root is planned.
     pub fn planned(change: impl FnOnce(&Harbor)) -> Stage {
         let mut stage = Stage::of(change);
-        stage.set("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE").set("AWS_SECRET_ACCESS_KEY", "example");
+        stage.with_session();
         stage
     }
 
@@ -129,10 +135,8 @@ impl Stage {
             state.add_pull(REPO, NewPull::from("change").by("mona").at(&head).number(7));
         });
         stage.event = stage.pull_event("opened");
-        let engine = stage.harbor.outside().join("engine");
-        fs::write(&engine, ENGINE).unwrap();
-        fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
-        stage.input("engine", engine.to_str().unwrap());
+        stage.engine(|_| ENGINE.to_owned());
+        stage.input("engine", stage.place("engine").to_str().unwrap());
         stage
     }
 
@@ -191,6 +195,31 @@ impl Stage {
     pub fn set(&mut self, name: &str, value: &str) -> &mut Stage {
         self.environment.insert(name.into(), value.into());
         self
+    }
+
+    /// Makes the engine another one of the one there is.
+    pub fn engine(&self, change: impl FnOnce(String) -> String) {
+        let path = self.place("engine");
+        fs::write(&path, change(fs::read_to_string(&path).unwrap_or_default())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// A merge queue asks for the pull request, and tells the commit that it made.
+    pub fn queue(&mut self) -> String {
+        let merge = self.git(&["rev-parse", "HEAD"]).stdout.trim().to_owned();
+        self.github.state(|state| state.repo(REPO).commits.insert(merge.clone()));
+        let branch = format!("refs/heads/gh-readonly-queue/main/pr-{}-{}", self.number, self.base);
+        let group =
+            json!({"head_sha": merge, "base_sha": self.base, "head_ref": branch, "base_ref": "refs/heads/main"});
+        self.event =
+            json!({"action": "checks_requested", "merge_group": group, "repository": self.event["repository"]});
+        self.set("GITHUB_EVENT_NAME", "merge_group");
+        merge
+    }
+
+    /// The job holds an AWS session of its own.
+    pub fn with_session(&mut self) -> &mut Stage {
+        self.set("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE").set("AWS_SECRET_ACCESS_KEY", "example")
     }
 
     /// The job can mint identity tokens.

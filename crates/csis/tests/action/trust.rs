@@ -3,38 +3,21 @@
 use crate::review::grows;
 use crate::stage::{REPO, Stage};
 use crate::support::Harbor;
-use csis_bench_github::{App, CheckRun};
+use csis_bench_github::App;
 
 const ROLE: &str = "arn:aws:iam::123456789012:role/csis-read";
 
 /// Code that the next run brings along: a change of reach.
-fn reaches(harbor: &Harbor) {
+pub fn reaches(harbor: &Harbor) {
     grows(harbor);
     harbor.write(".github/workflows/deploy.yml", "on: push\n");
 }
 
-pub fn allow(stage: &Stage, app: App, conclusion: &str, head: &str, external_id: Option<String>) {
-    let head = head.to_owned();
+/// The check run by which somebody allows a commit.
+pub fn allow(stage: &Stage, app: &App, conclusion: &str, head: &str, external_id: Option<String>) {
     stage.github.state(|state| {
-        let id = 500 + state.repo(REPO).check_runs.len() as u64;
-        let run = CheckRun {
-            id,
-            name: "csis / reach".into(),
-            head_sha: head,
-            app,
-            external_id,
-            details_url: None,
-            status: "completed".into(),
-            conclusion: Some(conclusion.into()),
-            started_at: None,
-            completed_at: None,
-            title: None,
-            summary: None,
-            text: None,
-            annotations: Vec::new(),
-            actions: Vec::new(),
-        };
-        state.repo(REPO).check_runs.insert(id, run);
+        let run = state.add_check_run(REPO, head, "csis / reach", app);
+        (run.status, run.conclusion, run.external_id) = ("completed".into(), Some(conclusion.into()), external_id);
     });
 }
 
@@ -66,7 +49,7 @@ fn a_code_owner_s_word_counts_for_its_commit_and_from_our_app_alone() {
     ] {
         let stage = Stage::planned(reaches);
         let head = if here { &stage.head } else { &other };
-        allow(&stage, app.clone(), conclusion, head, id.map(|id| format!("{id} {head}")));
+        allow(&stage, &app, conclusion, head, id.map(|id| format!("{id} {head}")));
         let ran = stage.run();
         let verdict = ran.output("verdict");
         assert_eq!(verdict == "pass", judged, "{} {conclusion} {here}: {verdict} {}", app.slug, ran.said.all());
@@ -90,6 +73,20 @@ fn an_account_that_is_not_listed_is_not_called_with_credentials_of_the_job_eithe
     stage.run().ends(2).tells(&["123456789012", "`allowed-account-ids`"]);
     stage.input("allowed-account-ids", "999988887777, 123456789012");
     stage.run().ends(0);
+    // A runtime that this run leaves out is not called.
+    let two = |harbor: &Harbor| {
+        let text = harbor.read("cfg/runtime-builders.yml");
+        let (head, one) = text.split_once("  - name: aws-west\n").unwrap();
+        let other = one.replace("123456789012", "210987654321").replace("[west]", "[east]");
+        let other = other.replacen("is_default: true", "is_default: false", 1);
+        harbor.write("cfg/runtime-builders.yml", format!("{head}  - name: aws-west\n{one}  - name: aws-east\n{other}"));
+    };
+    let mut stage = Stage::from_base("", two, grows);
+    stage.with_session();
+    stage.input("allowed-account-ids", "123456789012");
+    stage.run().ends(2).tells(&["`aws-east`", "210987654321"]);
+    stage.input("only-runtime", "aws-west");
+    stage.run().hides(&["account-not-allowed"]);
 }
 
 #[test]
@@ -105,10 +102,8 @@ fn the_engine_gets_the_role_through_files_and_never_the_job_s_tokens() {
     let seen = stage.harbor.outside().join("seen");
     std::fs::write(&seen, "").unwrap();
     std::fs::set_permissions(&seen, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
-    let engine = stage.harbor.outside().join("engine");
-    let script = std::fs::read_to_string(&engine).unwrap();
     let dump = format!("#!/bin/sh\n{{ env; cat \"$AWS_CONFIG_FILE\"; }} >>{} 2>/dev/null\n", seen.display());
-    std::fs::write(&engine, script.replacen("#!/bin/sh\n", &dump, 1)).unwrap();
+    stage.engine(|script| script.replacen("#!/bin/sh\n", &dump, 1));
     stage.with_identity().input("aws-read-role", ROLE);
     stage.run().ends(0);
     let seen = std::fs::read_to_string(&seen).unwrap();
@@ -174,14 +169,8 @@ fn a_tree_that_looks_like_a_repository_runs_nothing() {
 /// What modules are made of, wherever it lies and however it is reached.
 #[test]
 fn code_of_modules_is_reach_wherever_it_lies() {
-    let stage = |change: fn(&Harbor)| {
-        let mut stage = Stage::below("infra/west", change);
-        stage.input("root", "infra/west");
-        stage.set("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE").set("AWS_SECRET_ACCESS_KEY", "example");
-        stage
-    };
     // A link in a link: the base has it, the change edits what it leads to.
-    let linked = Stage::from_base(
+    let mut linked = Stage::from_base(
         "infra/west",
         |harbor| {
             let main = harbor.path("tfmodules/aws_instance/main.tf");
@@ -196,9 +185,7 @@ fn code_of_modules_is_reach_wherever_it_lies() {
             harbor.write("../../shared/far/instance.tf", format!("{text}\n# other\n"));
         },
     );
-    let mut linked = linked;
-    linked.input("root", "infra/west");
-    linked.set("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE").set("AWS_SECRET_ACCESS_KEY", "example");
+    linked.input("root", "infra/west").with_session();
     let ran = linked.run();
     assert_eq!(ran.output("verdict"), "not-judged", "{}", ran.said.all());
     assert!(linked.comment().contains("the code of modules"), "{}", linked.comment());
@@ -218,7 +205,9 @@ fn code_of_modules_is_reach_wherever_it_lies() {
     let ran = beside.run();
     assert!(ran.summary.contains("widens its reach"), "{}\n{}", ran.said.all(), ran.summary);
     // In the plain case nothing of it is in the way.
-    assert_eq!(stage(grows).run().output("verdict"), "pass");
+    let mut plain = Stage::below("infra/west", grows);
+    plain.input("root", "infra/west").with_session();
+    assert_eq!(plain.run().output("verdict"), "pass");
 }
 
 #[test]
