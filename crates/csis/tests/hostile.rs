@@ -388,3 +388,28 @@ fn odd_texts_are_carried_literally() {
     harbor.edit("instances/instances.yaml", "    tags: {tier: api}\n", &format!("    tags:\n{tags}"));
     accepted(&harbor);
 }
+
+/// A shell and a parser of arguments take a leading hyphen for an option.
+#[test]
+fn a_builder_named_like_an_option_is_run_all_the_same() {
+    let harbor = Harbor::new();
+    harbor.edit("cfg/storage-builders.yml", "  - name: volumes\n", "  - name: \"-x\"\n");
+    harbor.csis(&["validate"]).ends(0);
+    harbor.csis(&["init-config", "."]).ends(0);
+    harbor.csis(&["generate"]).ends(0);
+    let script = harbor.read("generated/storage/run-storage.sh");
+    let line = script.lines().find(|line| line.contains("-x/storage-generation")).unwrap();
+    assert!(line.starts_with("( cd ./-x/storage-generation && "), "{line}");
+    let check = script.lines().find(|line| line.contains("apply-check") && line.contains("--root -x")).unwrap();
+    let arguments = check.split("csis apply-check").nth(1).unwrap().split(['&', ')', ';']).next().unwrap();
+    let arguments: Vec<&str> = std::iter::once("apply-check").chain(arguments.split_whitespace()).collect();
+    harbor.csis(&arguments).hides(&["unexpected argument", "a value is required"]);
+}
+
+#[test]
+fn a_link_to_what_its_folder_lies_in_is_one_finding() {
+    let harbor = Harbor::new();
+    std::os::unix::fs::symlink("..", harbor.path("storages/loop")).unwrap();
+    let said = harbor.csis(&["validate"]).ends(1).tells(&["storages/loop", "it links to a folder that it is in"]);
+    said.tells(&["1 error"]);
+}
