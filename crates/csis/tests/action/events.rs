@@ -3,10 +3,10 @@
 use crate::review::grows;
 use crate::stage::{REPO, Stage};
 use crate::trust::{allow, reaches};
-use csis_bench_github::App;
+use csis_bench_github::{App, Fault};
 use serde_json::{Value, json};
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -140,9 +140,9 @@ fn a_run_by_hand_reviews_the_tree_as_it_is_and_uses_credentials_on_the_default_b
     );
 }
 
-#[test]
-fn a_cancelled_run_says_so_on_its_comment_and_ends_its_engines() {
-    let stage = Stage::planned(grows);
+/// Runs csis with an engine that does not end, interrupts it once the engine works, and tells whether the engine was stopped.
+#[track_caller]
+fn interrupted(stage: &Stage) -> bool {
     let folder = stage.harbor.outside().join("seen");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
@@ -152,8 +152,8 @@ fn a_cancelled_run_says_so_on_its_comment_and_ends_its_engines() {
     );
     stage.engine(|_| script);
     let mut command = stage.command();
-    let (out, err) = (stage.harbor.outside().join("out"), stage.harbor.outside().join("err"));
-    command.stdout(fs::File::create(&out).unwrap()).stderr(fs::File::create(&err).unwrap());
+    let err = stage.harbor.outside().join("err");
+    command.stdout(Stdio::null()).stderr(fs::File::create(&err).unwrap());
     let mut child = command.spawn().unwrap();
     let began = Instant::now();
     while !folder.join("begun").exists() {
@@ -168,7 +168,20 @@ fn a_cancelled_run_says_so_on_its_comment_and_ends_its_engines() {
     let status = child.wait().unwrap();
     assert!(asked.elapsed() < Duration::from_secs(10), "the runner would have killed it");
     assert_eq!(status.code(), Some(1), "{}", fs::read_to_string(&err).unwrap());
-    assert!(folder.join("stopped").exists());
+    folder.join("stopped").exists()
+}
+
+#[test]
+fn a_cancelled_run_says_so_on_its_comment_and_ends_its_engines() {
+    let stage = Stage::planned(grows);
+    assert!(interrupted(&stage));
     assert!(stage.comment().to_lowercase().contains("cancelled"), "{}", stage.comment());
     assert!(stage.comments()[0].body.contains("state=cancelled"));
+}
+
+#[test]
+fn a_run_that_is_cancelled_while_github_is_slow_ends_in_time() {
+    let stage = Stage::planned(grows);
+    stage.github.fault(Fault::on("GET", "/repos/*/issues/*/comments").times(1).slow(Duration::from_secs(25)));
+    assert!(interrupted(&stage));
 }
