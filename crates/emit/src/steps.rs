@@ -3,7 +3,7 @@
 use csis_values::emission::{EmittedRoot, Step};
 use csis_values::intent::{Content, Root};
 use csis_values::request::{Lifecycle, Request};
-use csis_values::sanction::{Allowed, Obligation, OwnAction, Sanction};
+use csis_values::sanction::{Allowed, Because, Obligation, OwnAction, Sanction};
 use csis_values::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
 
@@ -120,7 +120,8 @@ fn gated(
     plan.extend(variables.iter().map(|(name, value)| format!("-var={name}={value}")));
     sequence.engine(&format!("{prefix}plan"), plan.iter().map(String::as_str));
     let mut gate = words([CSIS, "gate-plan", "--planfile", PLAN, "--tofu", &sequence.root.engine.binary]);
-    for sanction in sanctions {
+    // A script knows no base, so that what follows a declaration goes there only by a flag that somebody writes.
+    for sanction in sanctions.iter().filter(|s| s.because.operation != Because::FOLLOWS) {
         let flag = match sanction.action {
             Allowed::Destroy | Allowed::DestroyOrReplace => "--allow-destroy",
             Allowed::Replace => "--allow-replace",
@@ -174,7 +175,7 @@ fn teardown(sequence: &mut Sequence<'_>, check: &[String]) {
             address: format!("module.instance_{}", i.name.label),
             deposed: None,
             action: Allowed::Destroy,
-            because: csis_values::sanction::Because {
+            because: Because {
                 operation: "ephemeral".into(),
                 kind: "instance".into(),
                 name: i.name.safe.clone(),

@@ -135,6 +135,29 @@ pub struct MountSite<'a> {
     pub builder: &'a Builder,
 }
 
+/// What of a storage's declaration others follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Who may use it, by which id, and how it is shared.
+    Groups,
+    PublicRead,
+    Lifecycle,
+    /// The network of its runtime.
+    Networking,
+}
+
+impl Part {
+    /// As the reason of a sanction names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Groups => "groups",
+            Self::PublicRead => "public_read",
+            Self::Lifecycle => "lifecycle",
+            Self::Networking => "networking",
+        }
+    }
+}
+
 /// What realises storages.
 pub trait StorageKind: Kind {
     /// `ebs`, `efs`, `s3`: what a base image declares among its storage types.
@@ -173,19 +196,14 @@ pub trait StorageKind: Kind {
     /// Those among them that hold data.
     fn data_types(&self) -> &'static [&'static str];
 
-    /// Those that hold none and follow a declared change of the storage (access points, mount targets, policies, lifecycle).
-    fn follower_types(&self) -> &'static [&'static str] {
+    /// Those that hold none, each with the parts of the storage's declaration that it follows: a change there lets it go or be replaced.
+    fn followers(&self) -> &'static [(&'static str, &'static [Part])] {
         &[]
     }
 
     /// Blocks its root needs beside the providers and the state it reads.
     fn root_blocks(&self, _site: &RootSite<'_>) -> Vec<hcl::structure::Structure> {
         Vec::new()
-    }
-
-    /// Whether its followers stand in the runtime's network (mount targets), so that a change of `networking` is one of them too.
-    fn follows_networking(&self) -> bool {
-        false
     }
 
     /// What the launch template is passed for a mount: section of the template's variables (`ebs`, `efs`) and the entry's expressions.

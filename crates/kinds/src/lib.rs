@@ -35,7 +35,7 @@ mod ubuntu;
 mod vocabulary;
 
 pub use family::{
-    GroupKind, ImageKind, InstanceKind, Kind, Modification, MountSite, OsKind, RootSite, RuntimeKind, StateKind,
+    GroupKind, ImageKind, InstanceKind, Kind, Modification, MountSite, OsKind, Part, RootSite, RuntimeKind, StateKind,
     StorageKind, StorageSite, UserKind,
 };
 pub use vocabulary::check_tests;

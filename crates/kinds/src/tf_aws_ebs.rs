@@ -130,10 +130,6 @@ impl StorageKind for TfAwsEbs {
         &["aws_ebs_volume"]
     }
 
-    fn follower_types(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     fn template_entry(&self, site: &MountSite<'_>) -> Option<(&'static str, Vec<(String, Expression)>)> {
         let volume = attr(head::storage_outputs(site.tree, site.builder, &site.mount.storage), "volume_id");
         let device = text(site.mount.device.clone().unwrap_or_default());

@@ -3,7 +3,7 @@
 use crate::ast::{attr, block, index, object, path, set, text, texts};
 use crate::aws::Network;
 use crate::common::PROVIDERS;
-use crate::family::{Kind, MountSite, RootSite, StorageKind, StorageSite};
+use crate::family::{Kind, MountSite, Part, RootSite, StorageKind, StorageSite};
 use crate::head::{self, plain_object};
 use crate::script::{self, Script, fstab_field, quote};
 use crate::storages::{check_keys, refuse_bucket_name, storage_tags, whole};
@@ -158,12 +158,14 @@ impl StorageKind for TfAwsEfs {
         &["aws_efs_file_system"]
     }
 
-    fn follows_networking(&self) -> bool {
-        true
-    }
-
-    fn follower_types(&self) -> &'static [&'static str] {
-        &["aws_efs_access_point", "aws_efs_mount_target", "aws_security_group", "aws_security_group_rule"]
+    fn followers(&self) -> &'static [(&'static str, &'static [Part])] {
+        // Mount targets stand in the runtime's network, and their group in its VPC.
+        &[
+            ("aws_efs_access_point", &[Part::Groups, Part::PublicRead]),
+            ("aws_efs_mount_target", &[Part::Networking]),
+            ("aws_security_group", &[Part::Networking]),
+            ("aws_security_group_rule", &[Part::Networking]),
+        ]
     }
 
     fn template_entry(&self, site: &MountSite<'_>) -> Option<(&'static str, Vec<(String, Expression)>)> {

@@ -2,7 +2,7 @@
 
 use crate::ast::{text, texts};
 use crate::common::PROVIDERS;
-use crate::family::{Kind, MountSite, StorageKind, StorageSite};
+use crate::family::{Kind, MountSite, Part, StorageKind, StorageSite};
 use crate::head::{self, plain_object};
 use crate::script::{Script, quote};
 use crate::storages::{check_keys, storage_tags, whole};
@@ -132,8 +132,12 @@ impl StorageKind for TfAwsS3 {
         &["aws_s3_bucket"]
     }
 
-    fn follower_types(&self) -> &'static [&'static str] {
-        &["aws_s3_object", "aws_s3_bucket_policy", "aws_s3_bucket_lifecycle_configuration"]
+    fn followers(&self) -> &'static [(&'static str, &'static [Part])] {
+        &[
+            ("aws_s3_object", &[Part::Groups]),
+            ("aws_s3_bucket_policy", &[Part::PublicRead]),
+            ("aws_s3_bucket_lifecycle_configuration", &[Part::Lifecycle]),
+        ]
     }
 
     fn mount_script(&self, site: &MountSite<'_>, script: &mut Script) {

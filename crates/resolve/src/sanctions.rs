@@ -2,7 +2,7 @@
 
 use crate::machines::Replacement;
 use crate::storages::{archive_name, is_archived};
-use csis_kinds::{InstanceKind, StorageKind, registry};
+use csis_kinds::{InstanceKind, Part, StorageKind, registry};
 use csis_values::Class;
 use csis_values::intent::{Intent, Root};
 use csis_values::name::Name;
@@ -18,6 +18,10 @@ pub(crate) fn storage_module(name: &Name) -> String {
 
 pub(crate) fn instance_module(name: &Name) -> String {
     format!("module.instance_{}", name.label)
+}
+
+fn follower_of(storage: &Name, resource_type: &str) -> String {
+    format!("{}.{resource_type}", storage_module(storage))
 }
 
 fn because(operation: &str, kind: &str, name: &Name, at: Option<&Place>) -> Because {
@@ -68,13 +72,8 @@ pub(crate) fn declared_storage(
                 act(root, "delete-snapshot", archive_name(&storage.name, record), false, &reason("restored"));
             }
             let why = because(Because::FOLLOWS, "storage", &storage.name, Some(&storage.at));
-            for follower in kind.follower_types() {
-                sanction(
-                    root,
-                    format!("{}.{follower}", storage_module(&storage.name)),
-                    Allowed::DestroyOrReplace,
-                    &why,
-                );
+            for (follower, _) in kind.followers() {
+                sanction(root, follower_of(&storage.name, follower), Allowed::DestroyOrReplace, &why);
             }
         }
     }
@@ -185,8 +184,8 @@ fn key(text: &str) -> String {
     out
 }
 
-/// Narrows what lets followers go to the storages whose declaration differs from `base`'s, and says what differs. Without a base every declared storage
-/// keeps it, since followers hold no data; its reason then says that nothing was compared, and the gate warns of what only it allows.
+/// Narrows what lets followers go to those whose part of their storage's declaration differs from `base`'s, and says which part. Without a base every
+/// declared storage keeps it, since followers hold no data; its reason then says that nothing was compared, and the gate warns of what only it allows.
 pub fn follow_changes(base: &Tree, head: &Tree, intent: &mut Intent) {
     for root in &mut intent.roots {
         root.sanctions.retain_mut(|s| {
@@ -194,7 +193,14 @@ pub fn follow_changes(base: &Tree, head: &Tree, intent: &mut Intent) {
                 return true;
             }
             let changed = match (head.storage(&s.because.name), base.storage(&s.because.name)) {
-                (Some(now), Some(before)) => differences(before, now, base, head),
+                (Some(now), Some(before)) => {
+                    let follows = follows(head, now, &s.address);
+                    differences(before, now, base, head)
+                        .into_iter()
+                        .filter(|p| follows.contains(p))
+                        .map(Part::name)
+                        .collect()
+                }
                 // It came with this change, or goes with it.
                 _ => vec!["declaration"],
             };
@@ -206,7 +212,14 @@ pub fn follow_changes(base: &Tree, head: &Tree, intent: &mut Intent) {
     }
 }
 
-fn differences(before: &Storage, now: &Storage, base: &Tree, head: &Tree) -> Vec<&'static str> {
+/// The parts of the declaration that the follower at an address follows.
+fn follows(tree: &Tree, storage: &Storage, address: &str) -> &'static [Part] {
+    let kind = tree.builder(Class::StorageBuilder, &storage.builder.value).and_then(registry::storage);
+    let mut followers = kind.map(StorageKind::followers).unwrap_or_default().iter();
+    followers.find(|(follower, _)| follower_of(&storage.name, follower) == address).map_or(&[], |(_, parts)| parts)
+}
+
+fn differences(before: &Storage, now: &Storage, base: &Tree, head: &Tree) -> Vec<Part> {
     let groups = |s: &Storage, tree: &Tree| -> BTreeSet<(String, Option<i64>)> {
         s.groups
             .iter()
@@ -215,7 +228,6 @@ fn differences(before: &Storage, now: &Storage, base: &Tree, head: &Tree) -> Vec
     };
     let network = |s: &Storage, tree: &Tree| {
         let builder = tree.builder(Class::StorageBuilder, &s.builder.value)?;
-        registry::storage(builder).filter(|kind| kind.follows_networking())?;
         Some(crate::site::runtime_of(tree, builder)?.fields.node("networking")?.to_json())
     };
     let lifecycle = |s: &Storage| {
@@ -223,16 +235,16 @@ fn differences(before: &Storage, now: &Storage, base: &Tree, head: &Tree) -> Vec
     };
     let mut changed = Vec::new();
     if groups(before, base) != groups(now, head) || before.share_mode != now.share_mode {
-        changed.push("groups");
+        changed.push(Part::Groups);
     }
     if before.public_read != now.public_read {
-        changed.push("public_read");
+        changed.push(Part::PublicRead);
     }
     if lifecycle(before) != lifecycle(now) {
-        changed.push("lifecycle");
+        changed.push(Part::Lifecycle);
     }
     if network(before, base) != network(now, head) {
-        changed.push("networking");
+        changed.push(Part::Networking);
     }
     changed
 }

@@ -337,6 +337,7 @@ fn followers_go_where_the_declaration_changed() {
     let access_points = shares.iter().find(|s| s.address == "module.storage_depot.aws_efs_access_point");
     let told = access_points.map(|s| (s.action, s.because.operation.as_str()));
     assert_eq!(told, Some((Allowed::DestroyOrReplace, "groups changed")), "{shares:?}");
+    assert_eq!(shares.len(), 1, "mount targets follow the network, not the groups: {shares:?}");
     let mut before = harbor();
     before.storages.retain(|storage| storage.name.safe != "depot");
     let mut intent = resolved(&head, &standing());

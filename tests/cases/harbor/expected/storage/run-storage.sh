@@ -14,7 +14,7 @@ export CSIS_ROOT
 ( cd buckets/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && rm -f tfplan )
 ( cd buckets/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && tofu init -input=false -reconfigure -backend-config=buckets-storage-generation.tfbackend.hcl )
 ( cd buckets/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && tofu plan -input=false -out=tfplan )
-( cd buckets/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && csis gate-plan --planfile tfplan --tofu tofu --allow-destroy module.storage_vault.aws_s3_object --allow-destroy module.storage_vault.aws_s3_bucket_policy --allow-destroy module.storage_vault.aws_s3_bucket_lifecycle_configuration --allow-destroy module.storage_public_docs.aws_s3_object --allow-destroy module.storage_public_docs.aws_s3_bucket_policy --allow-destroy module.storage_public_docs.aws_s3_bucket_lifecycle_configuration )
+( cd buckets/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && csis gate-plan --planfile tfplan --tofu tofu )
 ( cd buckets/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && csis apply-check --lifecycle storage --root buckets --root-alias aws-west )
 ( cd buckets/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && tofu apply -input=false tfplan )
 
@@ -22,7 +22,7 @@ export CSIS_ROOT
 ( cd shares/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && rm -f tfplan )
 ( cd shares/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && tofu init -input=false -reconfigure -backend-config=shares-storage-generation.tfbackend.hcl )
 ( cd shares/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && tofu plan -input=false -out=tfplan )
-( cd shares/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && csis gate-plan --planfile tfplan --tofu tofu --allow-destroy module.storage_depot.aws_efs_access_point --allow-destroy module.storage_depot.aws_efs_mount_target --allow-destroy module.storage_depot.aws_security_group --allow-destroy module.storage_depot.aws_security_group_rule )
+( cd shares/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && csis gate-plan --planfile tfplan --tofu tofu )
 ( cd shares/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && csis apply-check --lifecycle storage --root shares --root-alias aws-west )
 ( cd shares/storage-generation && copy="$(csis --root "$CSIS_ROOT" materialize .)" && cd "$copy" && tofu apply -input=false tfplan )
 
