@@ -361,6 +361,19 @@ fn mount_points_are_plain_and_taken_once() {
 }
 
 #[test]
+fn a_mount_within_another_is_warned_of() {
+    let mut tree = harbor();
+    let outer = tree.instances[0].mounts[0].mount_point.value.clone();
+    tree.instances[0].mounts[1].mount_point = text(&format!("{outer}/depot"));
+    let found = judge(&tree, &Records::default());
+    let warning = found.iter().find(|d| d.code == "mount-point-nested").unwrap();
+    assert_eq!(warning.severity, Severity::Warning);
+    assert!(warning.message.contains("`depot`") && warning.message.contains("`ledger`"), "{}", warning.message);
+    tree.instances[0].mounts[1].mount_point = text(&format!("{outer}-depot"));
+    assert!(judge(&tree, &Records::default()).iter().all(|d| d.code != "mount-point-nested"));
+}
+
+#[test]
 fn a_machine_and_its_volumes_are_in_one_zone() {
     refused(
         |t, _| {

@@ -37,6 +37,14 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
                 }
             }
         }
+        for (inner, mount) in &taken {
+            let outer = taken
+                .iter()
+                .find(|(outer, _)| inner.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('/')));
+            if let Some((outer, holder)) = outer {
+                found.push(nested(instance, (inner, mount), (outer, holder)));
+            }
+        }
     }
 }
 
@@ -49,6 +57,18 @@ fn twice(instance: &Instance, path: &str, first: &Mount, second: &Mount) -> Diag
         .at(&second.mount_point.at)
         .help("give each mount a `mount_point:` of its own")
         .also(&first.mount_point.at, format!("`{}` is mounted there", first.storage))
+}
+
+/// Which of two such mounts comes first decides whether the inner one shows, and after a restart it is the system that decides.
+fn nested(instance: &Instance, inner: (&str, &Mount), outer: (&str, &Mount)) -> Diagnostic {
+    let what = format!(
+        "instance `{}` mounts storage `{}` at `{}`, within storage `{}` at `{}`: whichever is mounted last hides the other",
+        instance.name, inner.1.storage, inner.0, outer.1.storage, outer.0
+    );
+    Diagnostic::warning("mount-point-nested", what)
+        .at(&inner.1.mount_point.at)
+        .help("mount the storages side by side")
+        .also(&outer.1.mount_point.at, format!("`{}` is mounted there", outer.1.storage))
 }
 
 /// Without doubled and trailing slashes.
