@@ -115,15 +115,20 @@ impl Repository {
         self.top.join(path)
     }
 
-    /// A path as git takes it literally; none when it is outside of the repository.
-    fn literal(&self, path: &Path) -> Option<String> {
+    /// A path within the repository, from its top; none when it is outside.
+    fn below(&self, path: &Path) -> Option<String> {
         let below = path.strip_prefix(&self.top).ok()?;
         let parts: Option<Vec<&str>> = below
             .components()
             .filter(|part| !matches!(part, std::path::Component::CurDir))
             .map(|part| part.as_os_str().to_str())
             .collect();
-        Some(format!(":(top,literal){}", parts?.join("/")))
+        Some(parts?.join("/"))
+    }
+
+    /// A path as git takes it literally; none when it is outside of the repository.
+    fn literal(&self, path: &Path) -> Option<String> {
+        Some(format!(":(top,literal){}", self.below(path)?))
     }
 
     fn listed(&self, arguments: &[&str], folders: &[PathBuf]) -> Result<Vec<String>, GitError> {
@@ -135,6 +140,17 @@ impl Repository {
         all.push("--");
         all.extend(folders.iter().map(String::as_str));
         Ok(paths(&run(&self.top, &all, None)?))
+    }
+
+    /// What a commit holds at paths, in the form of git's listing of a tree, by the whole path.
+    pub fn listing(&self, commit: &str, paths: &[PathBuf]) -> Result<Vec<u8>, GitError> {
+        let below: Vec<String> = paths.iter().filter_map(|path| self.below(path)).collect();
+        if below.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut arguments = vec!["--literal-pathspecs", "ls-tree", "-z", "--full-tree", "--end-of-options", commit];
+        arguments.extend(below.iter().map(String::as_str));
+        run(&self.top, &arguments, None)
     }
 
     /// A file below a folder that git holds, by its path in the repository.

@@ -86,6 +86,12 @@ fn modules_changed(repository: &Repository, commit: &str, root: &Path, tree: &Tr
     reach.findings.push(finding.at(&base.at));
 }
 
+/// Where the code of a tree's modules lies outside of the tree's own folder.
+pub fn modules_beside(root: &Path, tree: &Tree) -> Vec<PathBuf> {
+    let Some(folder) = modules::folder(root, tree) else { return Vec::new() };
+    real_folders(&folder).into_iter().filter(|path| !path.starts_with(root)).collect()
+}
+
 /// Links on the way to one file, more than any system follows.
 const LINKS: usize = 64;
 

@@ -6,7 +6,7 @@ use csis_engine::Owner;
 use csis_github::{Context, Secret};
 use secrecy::ExposeSecret;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// The parents of a commit. Read from the commit itself: a shallow checkout hides them elsewhere.
@@ -66,41 +66,106 @@ fn hand_over(repository: &Repository) -> Result<(), GitError> {
     })
 }
 
-/// The id of the tree of configuration inputs at a commit: the root's tree without what csis writes. Made aside, so that the checkout stays as it is.
-pub fn inputs(repository: &Repository, commit: &str, generation_directory: &str) -> Result<String, GitError> {
-    let listing = run(&repository.top, &["ls-tree", "-z", "--end-of-options", &repository.tree(commit)], None)?;
-    let generated = generation_directory.trim_start_matches("./").trim_end_matches('/');
-    let mut kept = Vec::new();
-    for entry in listing.split(|b| *b == 0).filter(|entry| !entry.is_empty()) {
-        let name = entry.iter().position(|b| *b == b'\t').map_or(&[][..], |tab| &entry[tab + 1..]);
-        if name != csis_records::FOLDER.as_bytes() && name != generated.as_bytes() {
-            kept.extend_from_slice(entry);
-            kept.push(0);
-        }
-    }
-    let failed = |said: String| GitError::Failed { command: "mktree".into(), said };
-    let aside = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+/// The id of the tree of configuration inputs at a commit: the root's tree without what csis writes, and with it what the root takes from elsewhere in the
+/// repository (`beside`). Made aside, so that the checkout stays as it is.
+///
+/// A tree that takes nothing from elsewhere and generates nothing within has the id that git itself gives it.
+pub fn inputs(
+    repository: &Repository,
+    commit: &str,
+    generation_directory: &str,
+    beside: &[PathBuf],
+) -> Result<String, GitError> {
+    let aside = tempfile::tempdir().map_err(|error| no_tree(&error))?;
     let objects = run(&repository.top, &["rev-parse", "--git-path", "objects"], None)?;
     let objects = repository.top.join(String::from_utf8_lossy(&objects).trim());
-    make_tree(&repository.top, aside.path(), &objects, &kept).map_err(|error| failed(error.to_string()))
+    let maker = Maker { top: &repository.top, aside: aside.path(), objects: &objects };
+    let generated: Vec<&str> = generation_directory.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let mut listing = maker.without(&repository.tree(commit), &generated)?;
+    listing =
+        entries(&listing).filter(|entry| name(entry) != csis_records::FOLDER.as_bytes()).flat_map(ended).collect();
+    for entry in entries(&repository.listing(commit, beside)?) {
+        // A name of a tree has no slash.
+        let path = String::from_utf8_lossy(name(entry)).replace('%', "%25").replace('/', "%2F");
+        let kind = entry.split(|b| *b == b'\t').next().unwrap_or_default();
+        listing.extend([kind, b"\t..%2F", path.as_bytes(), b"\0"].concat());
+    }
+    maker.make(&listing)
 }
 
-fn make_tree(top: &Path, aside: &Path, objects: &Path, listing: &[u8]) -> std::io::Result<String> {
-    let mut child = git::command(top)
-        .args(["mktree", "-z", "--missing"])
-        .env("GIT_OBJECT_DIRECTORY", aside)
-        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
-    // One folder's listing is smaller than a pipe that mktree reads to its end.
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(listing)?;
+/// The entries of a listing that ends each with a zero byte.
+fn entries(listing: &[u8]) -> impl Iterator<Item = &[u8]> {
+    listing.split(|b| *b == 0).filter(|entry| !entry.is_empty())
+}
+
+fn ended(entry: &[u8]) -> impl Iterator<Item = u8> {
+    entry.iter().copied().chain([0])
+}
+
+fn name(entry: &[u8]) -> &[u8] {
+    entry.iter().position(|b| *b == b'\t').map_or(&[][..], |tab| &entry[tab + 1..])
+}
+
+fn no_tree(why: &dyn std::fmt::Display) -> GitError {
+    GitError::Failed { command: "mktree".into(), said: why.to_string() }
+}
+
+/// Makes trees of git in a folder aside.
+struct Maker<'a> {
+    top: &'a Path,
+    aside: &'a Path,
+    objects: &'a Path,
+}
+
+impl Maker<'_> {
+    fn git(&self) -> std::process::Command {
+        let mut command = git::command(self.top);
+        command.env("GIT_OBJECT_DIRECTORY", self.aside).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.objects);
+        command
     }
-    let output = child.wait_with_output()?;
-    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if output.status.success() && !id.is_empty() { Ok(id) } else { Err(std::io::Error::other("git made no tree")) }
+
+    /// The listing of a tree without what lies at a path below it.
+    fn without(&self, tree: &str, path: &[&str]) -> Result<Vec<u8>, GitError> {
+        let listing = run(self.top, &["ls-tree", "-z", "--end-of-options", tree], None)?;
+        let Some((first, rest)) = path.split_first() else { return Ok(listing) };
+        let mut kept = Vec::with_capacity(listing.len());
+        for entry in entries(&listing) {
+            let folder = entry.strip_prefix(b"040000 tree ").and_then(|entry| entry.split(|b| *b == b'\t').next());
+            match folder {
+                _ if name(entry) != first.as_bytes() => kept.extend(ended(entry)),
+                Some(id) if !rest.is_empty() => {
+                    let id = self.make(&self.without(&String::from_utf8_lossy(id), rest)?)?;
+                    kept.extend(format!("040000 tree {id}\t{first}\0").bytes());
+                }
+                _ => {}
+            }
+        }
+        Ok(kept)
+    }
+
+    fn make(&self, listing: &[u8]) -> Result<String, GitError> {
+        let made = || -> std::io::Result<String> {
+            let mut child = self
+                .git()
+                .args(["mktree", "-z", "--missing"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()?;
+            // One folder's listing is smaller than a pipe that mktree reads to its end.
+            if let Some(mut stdin) = child.stdin.take() {
+                stdin.write_all(listing)?;
+            }
+            let output = child.wait_with_output()?;
+            let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            if output.status.success() && !id.is_empty() {
+                Ok(id)
+            } else {
+                Err(std::io::Error::other("git made no tree"))
+            }
+        };
+        made().map_err(|error| no_tree(&error))
+    }
 }
 
 #[cfg(test)]
@@ -147,16 +212,33 @@ mod tests {
         let place = Place::new();
         let first = place.put("cfg/a.yml", "a").put("generated/x.tf", "1").put("meta-state/pins.yaml", "p").commit();
         let repository = Repository::find(&fs_err::canonicalize(place.0.path()).unwrap()).unwrap();
-        let before = inputs(&repository, &first, "./generated/").unwrap();
+        let before = inputs(&repository, &first, "./generated/", &[]).unwrap();
         let second = place.put("generated/x.tf", "2").put("meta-state/pins.yaml", "q").commit();
-        assert_eq!(inputs(&repository, &second, "./generated/").unwrap(), before);
+        assert_eq!(inputs(&repository, &second, "./generated/", &[]).unwrap(), before);
         let count = place.git(&["count-objects"]);
         let third = place.put("cfg/a.yml", "b").commit();
-        assert_ne!(inputs(&repository, &third, "./generated/").unwrap(), before);
+        assert_ne!(inputs(&repository, &third, "./generated/", &[]).unwrap(), before);
         assert_ne!(place.git(&["count-objects"]), count, "the commit itself adds objects");
         let count = place.git(&["count-objects"]);
-        inputs(&repository, &third, "./generated/").unwrap();
+        inputs(&repository, &third, "./generated/", &[]).unwrap();
         assert_eq!(place.git(&["count-objects"]), count, "the checkout stays as it is");
+    }
+
+    #[test]
+    fn a_generation_directory_further_down_and_modules_beside_the_root_are_told_apart() {
+        let place = Place::new();
+        place.put("infra/cfg/a.yml", "a").put("infra/out/made/x.tf", "1").put("infra/out/keep", "k");
+        let first = place.put("modules/aws/main.tf", "m").put("other/main.tf", "m").commit();
+        let top = fs_err::canonicalize(place.0.path()).unwrap();
+        let repository = Repository::find(&top.join("infra")).unwrap();
+        let id = |commit: &str| inputs(&repository, commit, "out/made", &[top.join("modules")]).unwrap();
+        let before = id(&first);
+        assert_eq!(id(&place.put("infra/out/made/x.tf", "2").put("other/main.tf", "n").commit()), before);
+        let kept = id(&place.put("infra/out/keep", "l").commit());
+        assert_ne!(kept, before);
+        assert_ne!(id(&place.put("modules/aws/main.tf", "n").commit()), kept);
+        let alone = inputs(&repository, &first, "generated", &[]).unwrap();
+        assert_eq!(alone, place.git(&["rev-parse", &format!("{first}:infra")]), "the id that git gives");
     }
 
     #[test]

@@ -251,7 +251,9 @@ async fn judge(
         Prepared::Refused(report) => return Ok(Judged { report: *report, inputs: String::new() }),
     };
     own_engines(&mut change, &mut invocation);
-    let inputs = checkout::inputs(repository, "HEAD", &change.reading.tree.generation_directory).unwrap_or_default();
+    let tree = &change.reading.tree;
+    let beside = crate::reach::modules_beside(&invocation.root, tree);
+    let inputs = checkout::inputs(repository, "HEAD", &tree.generation_directory, &beside).unwrap_or_default();
     // The token's file stays until the last child has ended.
     let mut kept = credentials(begun, subject, repository, base, &mut change, &mut invocation).await?;
     let lost = async {
