@@ -216,7 +216,7 @@ pub struct GatePlanArguments {
     /// The run whose receipts count as fresh
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
-    /// Refuse what cannot be judged: a plan without `complete`, a plan whose freshness is unknown
+    /// Refuse what cannot be judged: a plan without `complete` or without its configuration, one whose freshness is unknown; and objects that csis never makes
     #[arg(long)]
     pub strict: bool,
     /// The present time, for tests

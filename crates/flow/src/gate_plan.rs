@@ -61,7 +61,12 @@ fn judge(invocation: &Invocation, args: &GatePlanArgs) -> Result<Outcome, Box<Di
     let mut told = Vec::new();
     let exact = from_files(args, &mut told);
     let plan = plan(args, &invocation.environment, &redactor)?;
-    let settings = Settings { confirm_data_loss: false, strict: args.strict, ..Settings::default() };
+    let settings = Settings {
+        confirm_data_loss: false,
+        strict: args.strict,
+        made_types: csis_kinds::registry::resource_types().into_iter().map(str::to_owned).collect(),
+        ..Settings::default()
+    };
     let now = match &args.now {
         Some(now) => now.clone(),
         None => invocation.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),

@@ -256,6 +256,7 @@ fn settings(root: &Root, judges: &Tree, reading: &Reading) -> Settings {
         confirm_data_loss: gate.confirm_data_loss,
         max_data_losses: gate.max_data_losses,
         extra_types: gate.extra_types,
+        made_types: Vec::new(),
         profiles: runtime.zip(kind).map(|(runtime, kind)| kind.instance_profiles(runtime)),
         prefix_lists: Vec::new(),
         accounts: runtime.zip(kind).and_then(|(runtime, kind)| kind.account(runtime)).into_iter().collect(),

@@ -27,6 +27,8 @@ pub struct Settings {
     pub max_data_losses: u64,
     /// Resource types allowed besides those of the kinds (`gate.extra_types`).
     pub extra_types: Vec<String>,
+    /// The types that the kinds make at all, for a plan that comes without its root; empty when not known.
+    pub made_types: Vec<String>,
     /// Instance profiles the runtime declares; none when not known.
     pub profiles: Option<Vec<String>>,
     /// Prefix lists that security groups may open themselves to.
@@ -47,6 +49,7 @@ impl Default for Settings {
             confirm_data_loss: true,
             max_data_losses: 3,
             extra_types: Vec::new(),
+            made_types: Vec::new(),
             profiles: None,
             prefix_lists: Vec::new(),
             accounts: Vec::new(),

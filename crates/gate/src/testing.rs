@@ -15,6 +15,7 @@ pub fn plan(changes: Vec<Change>) -> Plan {
         complete: Some(true),
         freshness: Freshness::Fresh,
         ours: true,
+        configured: true,
         changes,
         ..Plan::default()
     }

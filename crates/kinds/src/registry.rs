@@ -6,6 +6,7 @@ use crate::family::{
 use csis_values::Class;
 use csis_values::fields::Field;
 use csis_values::tree::Builder;
+use std::collections::BTreeSet;
 
 /// A registered type, by family.
 #[derive(Clone, Copy)]
@@ -65,6 +66,16 @@ pub fn find(class: Class, name: &str) -> Option<Registered> {
 /// The words a class accepts after `type:`, in order of registration.
 pub fn names(class: Class) -> Vec<&'static str> {
     REGISTRY.iter().map(Registered::kind).filter(|k| k.class() == class).map(Kind::name).collect()
+}
+
+/// The resource types that all kinds together make.
+pub fn resource_types() -> BTreeSet<&'static str> {
+    let of = |registered: &Registered| match *registered {
+        Registered::Storage(kind) => kind.resource_types(),
+        Registered::Instance(kind) => kind.resource_types(),
+        _ => &[],
+    };
+    REGISTRY.iter().flat_map(of).copied().collect()
 }
 
 macro_rules! lookup {

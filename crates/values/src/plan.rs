@@ -23,6 +23,9 @@ pub struct Plan {
     pub outputs: Vec<OutputChange>,
     /// Managed objects with nothing to do, by count.
     pub unchanged: u64,
+    /// Whether the configuration part was there, in which code would stand.
+    #[serde(default)]
+    pub configured: bool,
     /// Provisioners and external data sources in the configuration part.
     pub code: Vec<Code>,
     /// Sources of the providers that the configuration part names, e.g. `registry.terraform.io/hashicorp/aws`.

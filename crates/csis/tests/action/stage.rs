@@ -22,7 +22,7 @@ case $1 in
 version) echo 'Terraform v1.11.4' ;;
 init) mkdir -p .terraform/providers; : >.terraform.lock.hcl ;;
 plan) : >tfplan ;;
-show) echo '{"format_version":"1.2","terraform_version":"1.11.4","complete":true,"errored":false,"resource_changes":[]}' ;;
+show) echo '{"format_version":"1.2","terraform_version":"1.11.4","complete":true,"errored":false,"configuration":{"root_module":{}},"resource_changes":[]}' ;;
 esac
 "#;
 

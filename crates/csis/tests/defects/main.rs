@@ -41,7 +41,7 @@ fn judged(plan: &Value, arguments: &[&str], zone: &str) -> Said {
 
 fn plan(actions: &[&str]) -> Value {
     let change = json!({ "actions": actions, "before": {}, "after": {}, "after_unknown": {}, "before_sensitive": {}, "after_sensitive": {} });
-    json!({ "format_version": "1.2", "terraform_version": "1.11.4", "complete": true, "errored": false, "resource_changes": [{
+    json!({ "format_version": "1.2", "terraform_version": "1.11.4", "complete": true, "errored": false, "configuration": { "root_module": {} }, "resource_changes": [{
         "address": "module.storage_a.aws_ebs_volume.this", "mode": "managed", "type": "aws_ebs_volume", "name": "this",
         "provider_name": "registry.terraform.io/hashicorp/aws", "change": change,
     }]})

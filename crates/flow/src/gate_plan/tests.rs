@@ -1,5 +1,6 @@
 use super::{GatePlanArgs, run};
 use crate::{Exit, Invocation, Outcome};
+use csis_values::diagnostic::Severity;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -35,17 +36,23 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
+/// `aws_ebs_volume` of `module.storage_data.aws_ebs_volume.this`.
+fn resource_type(address: &str) -> &str {
+    address.split('.').find(|part| part.starts_with("aws_")).unwrap_or("aws_volume_attachment")
+}
+
 fn plan(changes: &[(&str, &str, &str)]) -> String {
     let changes: Vec<_> = changes
         .iter()
         .map(|(address, mode, actions)| {
             let actions: Vec<&str> = actions.split('+').collect();
-            serde_json::json!({"address": address, "mode": mode, "type": "aws_volume_attachment", "name": "this",
+            serde_json::json!({"address": address, "mode": mode, "type": resource_type(address), "name": "this",
                 "provider_name": "registry.terraform.io/hashicorp/aws", "change": {"actions": actions, "before": {}, "after": null}})
         })
         .collect();
-    serde_json::json!({"format_version": "1.2", "complete": true, "errored": false, "resource_changes": changes})
-        .to_string()
+    serde_json::json!({"format_version": "1.2", "complete": true, "errored": false,
+        "configuration": {"root_module": {}}, "resource_changes": changes})
+    .to_string()
 }
 
 fn gate(folder: &Path, change: impl FnOnce(&mut GatePlanArgs)) -> Outcome {
@@ -116,6 +123,19 @@ fn harmless_and_odd_documents() {
     let told = judge(&plan(&[]), |_| ()).findings;
     assert!(told.iter().any(|d| d.message.contains("freshness: not judged")));
     assert_eq!(judge(&plan(&[]), |args| args.strict = true).exit, Exit::Gate);
+}
+
+#[test]
+fn what_csis_never_makes_is_told_and_refused_when_strict() {
+    let told = |json: &str, strict: bool| {
+        let outcome = judge(json, |args| args.strict = strict);
+        let told = outcome.findings.into_iter().filter(|d| d.code == "foreign-object" && d.message.contains("no type"));
+        told.map(|d| d.severity).collect::<Vec<_>>()
+    };
+    let role = plan(&[("module.storage_data.aws_iam_role.x", "managed", "create")]);
+    assert_eq!((told(&role, false), told(&role, true)), (vec![Severity::Warning], vec![Severity::Error]));
+    let volume = plan(&[("module.storage_data.aws_ebs_volume.this", "managed", "create")]);
+    assert_eq!(told(&volume, true), []);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::{Found, Rule};
-use crate::Question;
+use crate::{Moment, Question};
 use csis_values::plan::Change;
 
 /// Provisioners and external programs run with the apply's credentials and show nowhere among the changes.
@@ -33,13 +33,25 @@ impl Rule for CodeInPlan {
         for change in q.plan.changes.iter().filter(unnamed) {
             found.refuse("the plan runs code of its own: data external").on(change);
         }
+        if q.is_plan() && !q.plan.configured {
+            let message =
+                "the plan was given without its configuration, where provisioners and external programs stand";
+            let found = if q.settings.strict || q.plan.ours || q.moment == Moment::Landing {
+                found.refuse(message)
+            } else {
+                found.note(format!("code: not judged, {message}"))
+            };
+            found.remedy("give the whole of what `show -json` printed, or the plan file");
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::testing::*;
+    use crate::{Question, Settings, judge};
     use csis_values::plan::{Action, Code};
+    use csis_values::verdict::Weight;
 
     #[test]
     fn a_provisioner_is_refused_although_no_change_shows_it() {
@@ -54,5 +66,20 @@ mod tests {
         let mut read = change("module.storage_a.data.external.x", Action::Read);
         (read.mode, read.kind) = ("data".into(), "external".into());
         assert_eq!(said(&judged(&plan(vec![read])), "code-in-plan").len(), 1);
+    }
+
+    #[test]
+    fn a_plan_without_its_configuration_is_not_judged_and_refused_where_that_is_no_answer() {
+        let strict = Settings { strict: true, ..Settings::default() };
+        for (ours, settings, weight) in [
+            (false, &Settings::default(), Weight::Note),
+            (false, &strict, Weight::Refuse),
+            (true, &Settings::default(), Weight::Refuse),
+        ] {
+            let mut plan = plan(vec![]);
+            (plan.configured, plan.ours, plan.complete) = (false, ours, Some(true));
+            let verdict = judge(&Question::new(&plan, settings));
+            assert_eq!(weights(&verdict, "code-in-plan"), [weight], "ours: {ours}");
+        }
     }
 }

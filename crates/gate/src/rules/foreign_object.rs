@@ -26,9 +26,12 @@ impl Rule for ForeignObject {
                 judge_change(q, root, change, found);
             }
         } else if q.is_plan() {
+            for change in q.managed() {
+                judge_alone(q, change, found);
+            }
             found
                 .note(
-                    "types and addresses: not judged, the gate was given a plan and no tree that says what it may make",
+                    "types and addresses: held against what csis makes at all, since the gate was given a plan and no tree",
                 )
                 .remedy("plan with `csis plan`, which knows what the tree's roots make");
         }
@@ -48,10 +51,14 @@ impl Rule for ForeignObject {
     }
 }
 
-fn judge_change(q: &Question<'_>, root: &Root, change: &Change, found: &mut Found<'_>) {
-    // A destroy makes nothing: whether it may happen is asked elsewhere.
+/// Whether anything is made or taken over. A destroy makes nothing: whether it may happen is asked elsewhere.
+fn makes(change: &Change) -> bool {
     let idle = change.action == Action::NoOp && change.previous_address.is_none() && change.importing.is_none();
-    if idle || change.action == Action::Delete {
+    !idle && change.action != Action::Delete
+}
+
+fn judge_change(q: &Question<'_>, root: &Root, change: &Change, found: &mut Found<'_>) {
+    if !makes(change) {
         return;
     }
     let allowed = |kind: &String| *kind == change.kind;
@@ -74,6 +81,22 @@ fn judge_change(q: &Question<'_>, root: &Root, change: &Change, found: &mut Foun
             .on(change)
             .remedy("remove the file that declares it; csis alone writes the files of a root");
     }
+}
+
+/// Without a tree nobody knows what it allows besides, so that what no tree makes by itself is only warned of.
+fn judge_alone(q: &Question<'_>, change: &Change, found: &mut Found<'_>) {
+    if !makes(change) {
+        return;
+    }
+    let message = if !q.settings.made_types.is_empty() && !q.settings.made_types.contains(&change.kind) {
+        format!("`{}` is no type that csis makes", change.kind)
+    } else if address::owner(&change.address).is_none() && !is_shared(change) && !change.action.is_forget() {
+        format!("{} stands at an address that no emission has", address::object(q, change))
+    } else {
+        return;
+    };
+    let draft = if q.settings.strict { found.refuse(message) } else { found.warn(message) };
+    draft.on(change);
 }
 
 /// What the machines of a root share stands in the root itself, under names of csis's own.
@@ -99,6 +122,7 @@ mod tests {
     use crate::testing::*;
     use crate::{Question, Settings, judge};
     use csis_values::plan::Action;
+    use csis_values::verdict::Weight;
 
     #[test]
     fn another_type_or_address_is_refused_whatever_happens_to_it() {
@@ -121,6 +145,26 @@ mod tests {
         let plan = plan(vec![change("module.storage_data.aws_kms_key.x", Action::Create)]);
         let allowing = Settings { extra_types: vec!["aws_kms_key".into()], ..Settings::default() };
         assert!(!judge(&Question::of_root(&plan, &root, &allowing)).is_refused());
+    }
+
+    #[test]
+    fn without_a_tree_what_no_tree_makes_is_warned_of_and_refused_when_strict() {
+        let made = || vec!["aws_ebs_volume".to_owned()];
+        let loose = Settings { made_types: made(), ..Settings::default() };
+        let strict = Settings { made_types: made(), strict: true, ..Settings::default() };
+        for (address, action, told) in [
+            ("module.storage_data.aws_ebs_volume.this", Action::Create, false),
+            ("module.storage_data.aws_iam_role.x", Action::Create, true),
+            ("module.storage_data.aws_iam_role.x", Action::NoOp, false),
+            ("module.network.aws_ebs_volume.x", Action::Create, true),
+            ("aws_ebs_volume.x", Action::Create, true),
+        ] {
+            let plan = plan(vec![change(address, action.clone())]);
+            for (settings, weight) in [(&loose, Weight::Warn), (&strict, Weight::Refuse)] {
+                let expected: Vec<_> = told.then_some(weight).into_iter().chain([Weight::Note]).collect();
+                assert_eq!(weights(&judge(&Question::new(&plan, settings)), "foreign-object"), expected, "{address}");
+            }
+        }
     }
 
     #[test]
