@@ -188,7 +188,7 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
                 .at(networking.place("subnets"))
                 .help("declare at least one subnet, with `is_default: true` on one"),
         );
-    } else if defaults.is_empty() {
+    } else if defaults.is_empty() && !subnets.iter().any(|subnet| is_no_flag(subnet, "is_default")) {
         found.push(
             Diagnostic::error(
                 "no-default-subnet",
@@ -234,6 +234,11 @@ fn check_networking(name: &Name, networking: &Fields, found: &mut Diagnostics) {
 }
 
 const MOST_GROUPS: usize = 5;
+
+/// The value has its own refusal; what follows from it is not told again.
+fn is_no_flag(fields: &Fields, key: &str) -> bool {
+    fields.node(key).is_some() && fields.flag(key).is_none()
+}
 
 fn is_account(id: &str) -> bool {
     id.len() == 12 && id.bytes().all(|b| b.is_ascii_digit())

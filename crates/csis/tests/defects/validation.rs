@@ -50,6 +50,15 @@ fn a_text_where_a_list_belongs_is_refused() {
 }
 
 #[test]
+fn what_follows_from_a_misspelt_value_is_not_told_beside_it() {
+    let harbor = Harbor::new();
+    let subnet = "availability_zone: us-west-2a, is_default: ";
+    harbor.edit("cfg/runtime-builders.yml", &format!("{subnet}true"), &format!("{subnet}ture"));
+    let said = harbor.csis(&["validate"]).ends(1);
+    said.tells(&["`networking.subnets[0].is_default` is `ture`", "1 error, 1 note"]);
+}
+
+#[test]
 fn an_alias_is_nobody_elses_name() {
     refuses(
         &[("cfg/storage-builders.yml", "name: shares\n", "name: shares\n    aliases: [volumes]\n")],
