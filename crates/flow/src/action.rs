@@ -121,6 +121,14 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
             Box::pin(review::run(&begun, subject, log)).await
         }
         Event::Run(run) => companion::run(&begun, &run).await,
+        // Green would hide that a stranger's change runs beside the repository's secrets.
+        Event::Other { name } if name == "pull_request_target" => Outcome::usage(
+            Diagnostic::error(
+                "pull-request-target",
+                "`pull_request_target` gives a stranger's change the secrets and the token of this repository",
+            )
+            .help("start this workflow on `pull_request`; examples/workflows/review-forks.yml comments on forks"),
+        ),
         Event::Other { name } => nothing_to_do(&format!("csis does nothing on `{name}`")),
     }
 }

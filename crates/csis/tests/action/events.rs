@@ -21,6 +21,14 @@ fn an_event_that_is_not_served_says_so_and_is_green() {
 }
 
 #[test]
+fn the_event_that_hands_secrets_to_strangers_is_refused_by_name() {
+    let mut stage = Stage::of(grows);
+    stage.set("GITHUB_EVENT_NAME", "pull_request_target");
+    stage.run().ends(2).tells(&["pull_request_target", "start this workflow on `pull_request`", "review-forks.yml"]);
+    assert_eq!(stage.github.calls().len(), 0);
+}
+
+#[test]
 fn an_event_file_that_is_missing_or_cut_is_told_by_its_path() {
     let stage = Stage::of(|_| {});
     let mut gone = stage.command();
