@@ -123,7 +123,12 @@ async fn who_asks_again_is_not_heard_twice() {
     let (environment, folder) = (environment(), tempfile::tempdir().unwrap());
     let heard = folder.path().join("heard");
     let (stopper, stop) = Stop::pair();
-    let script = format!("trap 'echo heard >> {}' INT; while :; do sleep 0.05; done", heard.display());
+    // The test ends before the deaf are killed: this one leaves with the test's folder.
+    let script = format!(
+        "trap 'echo heard >> {0}' INT; while [ -d {1} ]; do sleep 0.05; done",
+        heard.display(),
+        folder.path().display()
+    );
     let mut call = shell(&script, &environment, Duration::from_millis(400));
     call.children.stop = &stop;
     let asks = async {
