@@ -6,6 +6,7 @@
 #![allow(clippy::unnecessary_box_returns)] // what a result carries is boxed where it is made
 
 use crate::scalar;
+pub use crate::scalar::resolve;
 use csis_values::node::Entry;
 use csis_values::{Diagnostic, Diagnostics, Node, Place, Value};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
