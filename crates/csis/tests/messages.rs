@@ -243,7 +243,8 @@ fn a_gate_is_asked_for_one_plan_with_addresses_that_are_some() {
     fs::write(folder.path().join("tfplan"), "x").unwrap();
     let gate =
         |arguments: &[&str]| run(support::csis(&[&["gate-plan"], arguments].concat()).current_dir(folder.path()), SOON);
-    gate(&["p.json", "--planfile", "tfplan"]).ends(2).tells(&["p.json", "tfplan", "one of them"]);
+    gate(&["p.json", "--planfile", "tfplan", "--tofu", "/nope"]).ends(2).tells(&["/nope"]);
+    gate(&["p.json", "--run", ""]).ends(2).tells(&["--run", "no run id"]);
     for option in ["--allow-destroy", "--allow-replace", "--allow-forget"] {
         gate(&["p.json", option, ""]).ends(2).tells(&[option, "no address"]);
     }

@@ -59,6 +59,10 @@ fn judge(invocation: &Invocation, args: &GatePlanArgs) -> Result<Outcome, Box<Di
         .map(|(instance, storage)| Obligation::Unmounted { instance, storage, mount_point: String::new() })
         .collect();
     let mut told = Vec::new();
+    if let (Some(_), Some(json)) = (&args.planfile, &args.plan_json) {
+        let json = plain(&json.to_string_lossy());
+        told.push(Diagnostic::note("usage", format!("the plan file is judged; {json} is left alone")));
+    }
     let exact = from_files(args, &mut told);
     let plan = plan(args, &invocation.environment, &redactor)?;
     let settings = Settings {
@@ -91,11 +95,6 @@ fn judge(invocation: &Invocation, args: &GatePlanArgs) -> Result<Outcome, Box<Di
 /// What can only be a slip of whoever calls: nothing may be judged as if it had been meant.
 fn asked_properly(args: &GatePlanArgs) -> Result<(), Box<Diagnostic>> {
     let usage = |message: String, help: &str| Err(Box::new(Diagnostic::error("usage", message).help(help)));
-    if let (Some(planfile), Some(json)) = (&args.planfile, &args.plan_json) {
-        let (planfile, json) = (plain(&planfile.to_string_lossy()), plain(&json.to_string_lossy()));
-        let message = format!("gate-plan judges one plan, and was given two: --planfile {planfile}, and {json}");
-        return usage(message, "name one of them");
-    }
     for (option, texts) in [
         ("--allow-destroy", &args.allow_destroy),
         ("--allow-replace", &args.allow_replace),
@@ -105,6 +104,10 @@ fn asked_properly(args: &GatePlanArgs) -> Result<(), Box<Diagnostic>> {
         if texts.iter().any(|text| text.trim().is_empty()) {
             return usage(format!("{option} was given no address"), "name an address, or leave the option out");
         }
+    }
+    // An unset variable of a script: it would make any receipt one of this run.
+    if args.run.as_ref().is_some_and(|run| run.trim().is_empty()) {
+        return usage("--run was given no run id".into(), "name the run, or leave the option out");
     }
     Ok(())
 }

@@ -42,14 +42,20 @@ pub fn change_of<'a>(change: &'a Change, name: &str) -> Option<&'a AttributeChan
 /// What an attribute will be at or under a name, where this change sets it. An object that is made anew sets all it has; one that is updated, what differs.
 ///
 /// Facts are kept longer than changes are shown, so where both tell a value the fact is taken.
-pub fn set<'a>(change: &'a Change, name: &'a str) -> Vec<(&'a str, &'a Shown)> {
-    let mut set: Vec<(&str, &Shown)> = changed(change, name)
+pub fn set<'a>(change: &'a Change, name: &str) -> Vec<(&'a str, &'a Shown)> {
+    let mut set = all_set(change);
+    set.retain(|(path, _)| is_under(path, name));
+    set
+}
+
+/// The same for every attribute.
+pub fn all_set(change: &Change) -> Vec<(&str, &Shown)> {
+    let mut set: Vec<(&str, &Shown)> = (change.attributes.iter())
         .filter(|attribute| attribute.after != Shown::Absent)
         .map(|attribute| (attribute.path.as_str(), change.facts.get(&attribute.path).unwrap_or(&attribute.after)))
         .collect();
     if makes(change) || change.attributes_left_out > 0 {
-        let facts = change.facts.iter().filter(|(path, _)| is_under(path, name));
-        set.extend(facts.map(|(path, value)| (path.as_str(), value)));
+        set.extend(change.facts.iter().map(|(path, value)| (path.as_str(), value)));
     }
     set.retain(|(_, value)| **value != Shown::Absent);
     set

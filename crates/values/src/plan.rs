@@ -26,6 +26,8 @@ pub struct Plan {
     /// Whether the configuration part was there, in which code would stand.
     #[serde(default)]
     pub configured: bool,
+    /// Keys at the document's top that csis does not know.
+    pub unknown_parts: Vec<String>,
     /// Provisioners and external data sources in the configuration part.
     pub code: Vec<Code>,
     /// Sources of the providers that the configuration part names, e.g. `registry.terraform.io/hashicorp/aws`.

@@ -21,6 +21,7 @@ enum At {
     Resources,
     Resource,
     Provisioners,
+    Actions,
     Calls,
     Call,
 }
@@ -71,6 +72,12 @@ impl<'de> Visitor<'de> for ConfigurationSeed<'_> {
                     .is_some()
                 {}
             }
+            At::Actions => {
+                while let Some(one) = list.next_element::<Provisioner>()? {
+                    let address = format!("{}action.{}", self.prefix, one.kind);
+                    self.found.code.push(Code { what: format!("action {}", one.kind), address });
+                }
+            }
             At::Provisioners => {
                 while let Some(one) = list.next_element::<Provisioner>()? {
                     types.push(one.kind);
@@ -92,6 +99,7 @@ impl<'de> Visitor<'de> for ConfigurationSeed<'_> {
                 (At::Configuration, "root_module") => Some((At::Module, String::new())),
                 (At::Providers, _) => Some((At::Provider, String::new())),
                 (At::Module, "resources") => Some((At::Resources, prefix.clone())),
+                (At::Module, "actions") => Some((At::Actions, prefix.clone())),
                 (At::Module, "module_calls") => Some((At::Calls, prefix.clone())),
                 (At::Calls, name) => Some((At::Call, format!("{prefix}module.{name}."))),
                 (At::Call, "module") => Some((At::Module, prefix.clone())),

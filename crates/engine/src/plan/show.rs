@@ -10,7 +10,7 @@ use super::json::Json;
 use super::redact::Redactor;
 use super::shown::{Lens, cut};
 use crate::pending::Tokens;
-use csis_values::plan::{Action, Change, Document, Freshness, OutputChange, Plan, Shown};
+use csis_values::plan::{Action, Change, Code, Document, Freshness, OutputChange, Plan, Shown};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -111,6 +111,28 @@ fn why_broken(error: &serde_json::Error, redactor: &Redactor) -> String {
     }
 }
 
+/// Parts of a plan that say nothing of what it does.
+const KNOWN: &[&str] = &["checks", "prior_state", "relevant_attributes", "timestamp", "variables"];
+
+/// An action of a provider that the apply would start; a deferred one stands a level deeper.
+#[derive(serde::Deserialize)]
+struct Invocation {
+    #[serde(default)]
+    address: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(rename = "action_invocation")]
+    deferred: Option<Box<Invocation>>,
+}
+
+impl Invocation {
+    fn into_code(self) -> Code {
+        let Invocation { address, kind, deferred } = self;
+        let (address, kind) = deferred.map_or((address, kind), |inner| (inner.address, inner.kind));
+        Code { what: format!("action {kind}"), address }
+    }
+}
+
 #[derive(Default)]
 struct Seen {
     resource_changes: bool,
@@ -201,8 +223,17 @@ impl<'de> Visitor<'de> for Document_<'_, '_> {
                     state.plan.code.append(&mut found.code);
                     state.plan.providers.append(&mut found.providers);
                 }
+                // What an apply does besides changing resources.
+                "action_invocations" | "deferred_action_invocations" => {
+                    for action in map.next_value::<Option<Vec<Invocation>>>()?.unwrap_or_default() {
+                        state.plan.code.push(action.into_code());
+                    }
+                }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
+                    if !KNOWN.contains(&key.as_str()) {
+                        state.plan.unknown_parts.push(cut(&key, 80));
+                    }
                 }
             }
         }

@@ -297,3 +297,23 @@ fn what_is_left_out_is_counted_and_still_part_of_the_digest() {
     assert_eq!(one.attributes, other.attributes);
     assert_ne!(one.facts["left_out_digest"], other.facts["left_out_digest"]);
 }
+
+#[test]
+fn actions_of_providers_are_code_and_unknown_parts_are_told() {
+    let plan = read_text(
+        r#"{"format_version":"1.2","resource_changes":[],"reactor_shutdowns":[],"timestamp":"x","checks":[],
+            "action_invocations":[{"address":"action.aws_ec2_stop_instance.x","type":"aws_ec2_stop_instance"}],
+            "deferred_action_invocations":[{"reason":"y","action_invocation":{"address":"action.b.c","type":"b"}}],
+            "configuration":{"root_module":{"module_calls":{"m":{"module":{"actions":[{"type":"local_command","name":"z"}]}}}}}}"#,
+    );
+    let code: Vec<(&str, &str)> = plan.code.iter().map(|code| (code.what.as_str(), code.address.as_str())).collect();
+    assert_eq!(
+        code,
+        [
+            ("action aws_ec2_stop_instance", "action.aws_ec2_stop_instance.x"),
+            ("action b", "action.b.c"),
+            ("action local_command", "module.m.action.local_command"),
+        ]
+    );
+    assert_eq!(plan.unknown_parts, ["reactor_shutdowns"]);
+}

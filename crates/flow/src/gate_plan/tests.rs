@@ -142,7 +142,7 @@ fn what_csis_never_makes_is_told_and_refused_when_strict() {
 fn what_was_not_asked_properly_is_usage() {
     let json = plan(&[]);
     assert_eq!(judge(&json, |args| args.plan_json = None).exit, Exit::Usage);
-    assert_eq!(judge(&json, |args| args.planfile = Some("tfplan".into())).exit, Exit::Usage);
+    assert_eq!(judge(&json, |args| args.run = Some(" ".into())).exit, Exit::Usage);
     assert_eq!(judge(&json, |args| args.allow_forget = vec![" ".into()]).exit, Exit::Usage);
     assert_eq!(judge(&json, |args| args.plan_json = Some("gone.json".into())).exit, Exit::Usage);
     assert_eq!(judge(&json, |args| args.plan_json = Some(".".into())).exit, Exit::Usage);
@@ -204,13 +204,16 @@ fn a_plan_file_is_read_by_the_engine_in_its_own_folder() {
         folder.path(),
         &format!("[ -f main.tf ] && [ \"$1 $2\" = 'show -json' ] && [ -f \"$4\" ] || exit 9\ncat '{}'", json.display()),
     );
-    let outcome = gate(folder.path(), |args| {
-        args.plan_json = None;
-        args.planfile = Some("root/tfplan".into());
-        args.tofu = engine.clone();
-        args.strict = true;
-    });
-    assert_eq!(outcome.exit, Exit::Done, "{outcome:?}");
+    for beside in [None, Some("elsewhere.json")] {
+        let outcome = gate(folder.path(), |args| {
+            // What scripts of before name beside the file is left alone.
+            args.plan_json = beside.map(Into::into);
+            args.planfile = Some("root/tfplan".into());
+            args.tofu = engine.clone();
+            args.strict = true;
+        });
+        assert_eq!(outcome.exit, Exit::Done, "{outcome:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::{Found, Rule};
-use crate::attributes as attr;
+use crate::attributes::{self as attr, Leaf};
 use crate::{Question, address};
 use csis_values::plan::{Action, Change};
 
@@ -57,27 +57,64 @@ fn weakened(q: &Question<'_>, change: &Change) -> Option<String> {
 
 fn turned_off(change: &Change) -> Option<String> {
     change.attributes.iter().find_map(|attribute| {
+        let before = attr::leaves(&attribute.path, &attribute.before);
+        let after = attr::leaves(&attribute.path, &attribute.after);
+        let lost = before.iter().any(|was| {
+            let mut now = after.iter().filter(|leaf| leaf.path == was.path);
+            if is_retention(&was.path) {
+                // Each rule that was must stay at least as strict.
+                !now.any(|now| keeps(was, now))
+            } else {
+                is_watched(&change.kind, was) && is_on(was) && !now.any(is_on)
+            }
+        });
         let path = attr::plain(&attribute.path);
-        let name = path.rsplit('.').next().unwrap_or(&path);
-        let on = |shown| attr::is_true(shown) || attr::text(shown) == Some("Enabled");
-        let watched = match change.kind.as_str() {
-            "aws_s3_bucket_versioning" => matches!(name, "status" | "mfa_delete"),
-            "aws_s3_bucket_public_access_block" => {
-                matches!(
-                    name,
-                    "block_public_acls" | "block_public_policy" | "ignore_public_acls" | "restrict_public_buckets"
-                )
-            }
-            "aws_s3_bucket_object_lock_configuration" => name == "object_lock_enabled",
-            "aws_s3_bucket" => {
-                matches!(path.as_str(), "versioning.enabled" | "versioning.mfa_delete" | "object_lock_enabled")
-            }
-            "aws_efs_backup_policy" => name == "status",
-            _ => name == "deletion_protection" || name == "disable_api_termination",
-        };
-        let lost = watched && on(&attribute.before) && !on(&attribute.after);
         lost.then(|| format!("{path} from {} to {}", attr::say(&attribute.before), attr::say(&attribute.after)))
     })
+}
+
+/// The services write the same word in their own cases.
+fn is_on(leaf: &Leaf) -> bool {
+    leaf.value.as_deref().is_some_and(|value| value == "true" || value.eq_ignore_ascii_case("enabled"))
+}
+
+fn is_watched(kind: &str, leaf: &Leaf) -> bool {
+    let name = leaf.name();
+    match kind {
+        "aws_s3_bucket_versioning" => matches!(name, "status" | "mfa_delete"),
+        "aws_s3_bucket_public_access_block" => {
+            matches!(
+                name,
+                "block_public_acls" | "block_public_policy" | "ignore_public_acls" | "restrict_public_buckets"
+            )
+        }
+        "aws_s3_bucket" => {
+            name == "object_lock_enabled"
+                || matches!(leaf.path.as_str(), "versioning.enabled" | "versioning.mfa_delete")
+        }
+        "aws_s3_bucket_object_lock_configuration" => name == "object_lock_enabled",
+        "aws_efs_backup_policy" => name == "status",
+        "aws_efs_file_system" => leaf.path.starts_with("protection"),
+        _ => name == "deletion_protection" || name == "disable_api_termination",
+    }
+}
+
+/// How long, and how strictly, objects are locked.
+fn is_retention(path: &str) -> bool {
+    path.contains("default_retention") && matches!(path.rsplit('.').next(), Some("mode" | "days" | "years"))
+}
+
+fn keeps(was: &Leaf, now: &Leaf) -> bool {
+    match (was.value.as_deref(), now.value.as_deref()) {
+        (Some(was), Some(now)) if was == now => true,
+        (Some("GOVERNANCE"), Some("COMPLIANCE")) => true,
+        // What is not set is zero.
+        (Some(was), Some(now)) => {
+            matches!((was.parse::<f64>(), now.parse::<f64>()), (Ok(was), Ok(now)) if now >= was)
+        }
+        (Some("0") | None, _) => true,
+        (Some(_), None) => false,
+    }
 }
 
 #[cfg(test)]
@@ -113,5 +150,34 @@ mod tests {
         assert_eq!(said(&judged(&plan(vec![gone.clone()])), "bucket-protection").len(), 1);
         let with_its_bucket = plan(vec![gone, change("module.storage_lake.aws_s3_bucket.this", Action::Delete)]);
         assert!(said(&judged(&with_its_bucket), "bucket-protection").is_empty());
+    }
+
+    #[test]
+    fn every_protection_is_watched_however_it_is_written() {
+        let bucket = "module.storage_lake.aws_s3_bucket.this";
+        let lock = "module.storage_lake.aws_s3_bucket_object_lock_configuration.this";
+        let share = "module.storage_share.aws_efs_file_system.this[0]";
+        let backup = "module.storage_share.aws_efs_backup_policy.this";
+        let locked =
+            r#"[{"object_lock_enabled":"Enabled","rule":[{"default_retention":[{"mode":"COMPLIANCE","days":100}]}]}]"#;
+        for (address, path, before, after, weakens) in [
+            (bucket, "object_lock_configuration", value(locked), value("[]"), true),
+            (bucket, "object_lock_configuration[0]", value(&locked[1..locked.len() - 1]), Shown::Absent, true),
+            (bucket, "object_lock_enabled", value("true"), value("false"), true),
+            (lock, "rule", value(r#"[{"default_retention":[{"mode":"COMPLIANCE","days":100}]}]"#), value("[]"), true),
+            (lock, "rule[0].default_retention[0].days", value("100"), value("30"), true),
+            (lock, "rule[0].default_retention[0].days", value("30"), value("100"), false),
+            (lock, "rule[0].default_retention[0].mode", value("COMPLIANCE"), value("GOVERNANCE"), true),
+            (lock, "rule[0].default_retention[0].mode", value("GOVERNANCE"), value("COMPLIANCE"), false),
+            (lock, "rule", value("[]"), value(r#"[{"default_retention":[{"mode":"COMPLIANCE","days":1}]}]"#), false),
+            (backup, "backup_policy[0].status", value("ENABLED"), value("DISABLED"), true),
+            (backup, "backup_policy[0].status", value("DISABLED"), value("ENABLED"), false),
+            (share, "protection[0].replication_overwrite", value("ENABLED"), value("DISABLED"), true),
+            (share, "protection", value(r#"[{"replication_overwrite":"ENABLED"}]"#), Shown::Absent, true),
+        ] {
+            let plan = plan(vec![with(change(address, Action::Update), path, before.clone(), after.clone())]);
+            let told = said(&judged(&plan), "bucket-protection").len();
+            assert_eq!(told, usize::from(weakens), "{address} {path}: {before:?} to {after:?}");
+        }
     }
 }

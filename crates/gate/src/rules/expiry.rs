@@ -52,12 +52,13 @@ pub fn shortened(q: &Question<'_>, change: &Change) -> Option<String> {
 
 /// Whether the bucket itself is made by this plan, so that nothing is in it.
 fn is_new(q: &Question<'_>, change: &Change) -> bool {
-    change.kind == "aws_s3_bucket"
-        || q.managed().any(|other| {
-            other.kind == "aws_s3_bucket"
-                && other.action == Action::Create
-                && address::owner(&other.address).is_some_and(|o| Some(o) == address::owner(&change.address))
-        })
+    change.kind == "aws_s3_bucket" || {
+        let is_near = |other: &&Change| {
+            address::owner(&other.address).is_some_and(|o| Some(o) == address::owner(&change.address))
+        };
+        let mut buckets = q.managed().filter(|other| other.kind == "aws_s3_bucket").filter(is_near).peekable();
+        buckets.peek().is_some() && buckets.all(|bucket| bucket.action == Action::Create)
+    }
 }
 
 fn sooner(attribute: &AttributeChange) -> Option<String> {
@@ -89,12 +90,48 @@ fn sooner(attribute: &AttributeChange) -> Option<String> {
             return Some("a rule that was disabled is enabled".to_owned());
         }
     }
-    let prefix = |leaves: &[Leaf]| leaves.iter().find(|l| l.name() == "prefix").and_then(|l| l.value.clone());
-    let was = prefix(&before).filter(|prefix| !prefix.is_empty())?;
-    let now = prefix(&after).unwrap_or_default();
-    // A whole rule that is gone has no prefix either; only a prefix of its own that became shorter widens one.
-    let own = attr::plain(&attribute.path).ends_with("prefix");
-    (own && now != was && !now.starts_with(&was)).then(|| format!("a rule for `{was}` is for `{now}` now"))
+    let kept =
+        |leaves: &[Leaf]| leaves.iter().find(|l| is_kept_count(l)).and_then(|l| l.value.clone()?.parse::<f64>().ok());
+    if let Some(was) = kept(&before)
+        && kept(&after).is_none_or(|now| now < was)
+        // Of a whole rule that is gone nothing expires any more.
+        && (!after.is_empty() || is_kept_count_path(&attribute.path))
+    {
+        return Some(format!("fewer than {was} older versions are kept"));
+    }
+    widened(attribute, &before, &after)
+}
+
+/// How many older versions an expiry leaves.
+fn is_kept_count(leaf: &Leaf) -> bool {
+    is_kept_count_path(&leaf.path)
+}
+
+fn is_kept_count_path(path: &str) -> bool {
+    attr::plain(path).ends_with("newer_noncurrent_versions")
+}
+
+/// Whether a rule's filter lets in what it kept out. A whole rule that is gone has no filter either, and widens nothing.
+fn widened(attribute: &AttributeChange, before: &[Leaf], after: &[Leaf]) -> Option<String> {
+    let path = attr::plain(&attribute.path);
+    let own = path.contains("filter") || path.ends_with("prefix");
+    let is_condition = |leaf: &&Leaf| leaf.path.contains("filter") || leaf.name() == "prefix";
+    let value = |leaf: &Leaf| leaf.value.clone().unwrap_or_default();
+    let gone = before.iter().filter(is_condition).filter(|was| !value(was).is_empty()).find(|was| {
+        !after.iter().filter(|now| now.path == was.path).any(|now| match was.name() {
+            "prefix" => value(now).starts_with(&value(was)),
+            _ => now == *was,
+        })
+    })?;
+    if !own && after.is_empty() {
+        return None;
+    }
+    let (name, was) = (gone.name(), value(gone));
+    let now: Vec<String> = after.iter().filter(|leaf| leaf.path == gone.path).map(value).collect();
+    Some(match now.as_slice() {
+        [] => format!("a rule for {name} `{was}` is for all of them now"),
+        now => format!("a rule for {name} `{was}` is for `{}` now", now.join("`, `")),
+    })
 }
 
 #[cfg(test)]
@@ -120,6 +157,21 @@ mod tests {
             ("rule[0].status", value("Disabled"), value("Enabled"), true),
             ("rule[0].filter[0].prefix", value("logs/app/"), value("logs/"), true),
             ("rule[0].filter[0].prefix", value("logs/"), value("logs/app/"), false),
+            ("rule[0].filter[0].prefix", Shown::Absent, value("logs/"), false),
+            ("rule[0].filter[0].tag", value(r#"[{"key":"a","value":"b"}]"#), value("[]"), true),
+            ("rule[0].filter[0].tag[0].value", value("b"), value("c"), true),
+            (
+                "rule[0].filter",
+                value(r#"[{"and":[{"prefix":"a/","tags":{"x":"y"}}]}]"#),
+                value(r#"[{"prefix":"a/"}]"#),
+                true,
+            ),
+            ("rule[0].filter[0].object_size_greater_than", value("1000"), Shown::Absent, true),
+            ("rule[0].filter[0].tag", value("[]"), value(r#"[{"key":"a","value":"b"}]"#), false),
+            ("rule[0].noncurrent_version_expiration[0].newer_noncurrent_versions", value("5"), Shown::Absent, true),
+            ("rule[0].noncurrent_version_expiration[0].newer_noncurrent_versions", value("5"), value("2"), true),
+            ("rule[0].noncurrent_version_expiration[0].newer_noncurrent_versions", value("2"), value("5"), false),
+            ("rule[1]", value(r#"{"expiration":[{"days":7}],"filter":[{"prefix":"a/"}]}"#), Shown::Absent, false),
         ] {
             let plan = plan(vec![with(change(RULES, Action::Update), path, before.clone(), after.clone())]);
             let found = weights(&judged(&plan), "expiry");
@@ -135,5 +187,8 @@ mod tests {
         assert_eq!(said(&judge(&Question::new(&standing, &settings)), "expiry").len(), 1);
         let new = plan(vec![change("module.storage_lake.aws_s3_bucket.this", Action::Create), rules]);
         assert!(said(&judge(&Question::new(&new, &settings)), "expiry").is_empty());
+        let mut beside = new.clone();
+        beside.changes.push(change("module.storage_lake.aws_s3_bucket.second", Action::NoOp));
+        assert_eq!(said(&judge(&Question::new(&beside, &settings)), "expiry").len(), 1, "a bucket stands beside");
     }
 }

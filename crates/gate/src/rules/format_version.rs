@@ -1,5 +1,5 @@
 use super::{Found, Rule};
-use crate::Question;
+use crate::{Moment, Question};
 
 /// The major version of plan documents whose meaning is known here.
 const MAJOR: &str = "1";
@@ -32,6 +32,15 @@ impl Rule for FormatVersion {
             }
             Some(_) => {}
         }
+        if !q.plan.unknown_parts.is_empty() {
+            let parts = q.plan.unknown_parts.join("`, `");
+            let message = format!("the plan has parts that csis does not know: `{parts}`");
+            if q.settings.strict || q.plan.ours || q.moment == Moment::Landing {
+                found.refuse(message);
+            } else {
+                found.warn(message);
+            }
+        }
     }
 }
 
@@ -46,6 +55,17 @@ fn is_known(version: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::testing::*;
+    use crate::{Question, Settings, judge};
+    use csis_values::verdict::Weight;
+
+    #[test]
+    fn a_part_that_nobody_knows_may_mean_anything() {
+        for (ours, weight) in [(true, Weight::Refuse), (false, Weight::Warn)] {
+            let mut plan = plan(vec![]);
+            (plan.unknown_parts, plan.ours) = (vec!["reactor_shutdowns".into()], ours);
+            assert_eq!(weights(&judge(&Question::new(&plan, &Settings::default())), "format-version"), [weight]);
+        }
+    }
 
     #[test]
     fn only_major_one_is_known() {

@@ -181,15 +181,24 @@ fn is_bound_to_accounts(q: &Question<'_>, condition: Option<&Value>) -> bool {
     })
 }
 
+/// Access lists stand in attributes of many names; what they say of everybody is the same in all.
 fn lists(change: &Change, found: &mut Vec<String>) {
-    for (path, shown) in attr::set(change, "acl").into_iter().chain(attr::set(change, "access_control_policy")) {
+    for (path, shown) in attr::all_set(change) {
         for leaf in attr::leaves(path, shown) {
             match leaf.value.as_deref() {
-                Some(acl @ ("public-read" | "public-read-write" | "authenticated-read")) => {
+                Some(acl @ ("public-read" | "public-read-write" | "authenticated-read")) if leaf.name() == "acl" => {
                     found.push(format!("gets the public access list `{acl}`"));
                 }
-                Some(uri) if uri.ends_with("/AllUsers") || uri.ends_with("/AuthenticatedUsers") => {
+                Some(uri) if uri.ends_with("/global/AllUsers") || uri.ends_with("/global/AuthenticatedUsers") => {
                     found.push("grants access to everybody in its access list".to_owned());
+                }
+                Some("true") if leaf.name() == "publicly_accessible" => {
+                    found.push("gets an address that everybody reaches".to_owned());
+                }
+                None if matches!(leaf.path.as_str(), "acl" | "grant" | "access_control_policy")
+                    && !attr::makes(change) =>
+                {
+                    found.push("gets an access list that cannot be told before the apply".to_owned());
                 }
                 _ => {}
             }
@@ -230,6 +239,28 @@ mod tests {
 
     fn exposed(change: Change) -> bool {
         !said(&judged(&plan(vec![change])), "public-exposure").is_empty()
+    }
+
+    #[test]
+    fn access_lists_are_read_wherever_they_stand() {
+        let everybody =
+            r#"[{"type":"Group","uri":"http://acs.amazonaws.com/groups/global/AllUsers","permissions":["READ"]}]"#;
+        let logs = everybody.replace("global/AllUsers", "s3/LogDelivery");
+        for (name, after, open) in [
+            ("grant", everybody, true),
+            ("grant", &logs, false),
+            ("some_later_name", everybody, true),
+            ("grant[0].uri", "http://acs.amazonaws.com/groups/global/AuthenticatedUsers", true),
+            ("acl", "public-read", true),
+            ("acl", "private", false),
+            ("publicly_accessible", "true", true),
+            ("tags.acl_note", "public-read", false),
+        ] {
+            for action in [Action::Create, Action::Update] {
+                let bucket = change("module.storage_lake.aws_s3_bucket.this", action);
+                assert_eq!(exposed(with(bucket, name, Shown::Absent, value(after))), open, "{name} {after}");
+            }
+        }
     }
 
     #[test]
