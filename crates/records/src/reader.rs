@@ -5,7 +5,7 @@ use crate::files::Files;
 use crate::shapes::Shapes;
 use csis_values::node::Node;
 use csis_values::records::{
-    Build, Generations, GroupRecord, Launch, LaunchMount, LocationRecord, Pins, Records, StorageRecord,
+    Build, Generations, GroupRecord, Launch, LaunchMount, LocationRecord, Mounted, Pins, Records, StorageRecord,
 };
 use csis_values::{Diagnostic, Diagnostics, Place};
 use std::sync::Arc;
@@ -206,9 +206,23 @@ fn generations(node: &Node, shapes: &mut Shapes<'_>, records: &mut Records) {
             shapes.map(Some(current), &path);
             generations.instance_id = shapes.text(current, "instance_id", &path);
             generations.current_kind = shapes.text(current, "kind", &path);
+            mounted(current, shapes, &path, &mut generations);
+        }
+        for (closed, path) in shapes.items(of.get("history"), &format!("{path}.history")) {
+            mounted(closed, shapes, &path, &mut generations);
         }
         records.generations.insert(name.to_owned(), generations);
     }
+}
+
+/// What the machine of a generation mounted.
+fn mounted(of: &Node, shapes: &mut Shapes<'_>, path: &str, generations: &mut Generations) {
+    let Some(launch) = of.get("launch_params").filter(|launch| !launch.is_null()) else { return };
+    let run = shapes.text(of, "opened_run", path);
+    let path = format!("{path}.launch_params");
+    shapes.map(Some(launch), &path);
+    let storages = mounts(launch, shapes, &path).into_iter().map(|mount| mount.storage);
+    generations.mounted.extend(storages.map(|storage| Mounted { storage, run: run.clone() }));
 }
 
 fn locations(node: &Node, shapes: &mut Shapes<'_>, records: &mut Records) {

@@ -2,7 +2,7 @@
 
 use csis_kinds::registry;
 use csis_values::intent::MountIntent;
-use csis_values::records::{LaunchMount, Records, StorageRecord};
+use csis_values::records::{LaunchMount, Records};
 use csis_values::tree::{Instance, Storage, StorageState, Tree};
 use csis_values::{Class, Diagnostic, Diagnostics};
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ pub(crate) fn resolve(
             None
         };
         let allowed = group.is_some_and(|g| storage.groups.iter().any(|s| s.value == g));
-        let may_format = device.is_some() && is_new(storage, records.storages.get(&storage.name.safe));
+        let may_format = device.is_some() && is_new(storage, records);
         mounts.push(MountIntent {
             storage: storage.name.safe.clone(),
             builder: builder.name.safe.clone(),
@@ -66,13 +66,16 @@ pub(crate) fn resolve(
     mounts
 }
 
-/// Whether csis makes or made the volume of the present generation, without a snapshot. What the records do not tell counts as no.
-fn is_new(storage: &Storage, record: Option<&StorageRecord>) -> bool {
+/// Whether csis makes or made the volume of the present generation, without a snapshot, and nothing can have written to it. What the records do not tell
+/// counts as no.
+fn is_new(storage: &Storage, records: &Records) -> bool {
+    let name = storage.name.safe.as_str();
     if storage.state.value != StorageState::Active {
         return false;
     }
-    let Some(record) = record else { return true };
+    let Some(record) = records.storages.get(name) else { return !records.was_mounted(name, None) };
     match record.state.as_deref() {
+        // A new generation: what stood before is gone.
         None | Some("destroyed") => true,
         Some("active") => {
             let text =
@@ -81,6 +84,7 @@ fn is_new(storage: &Storage, record: Option<&StorageRecord>) -> bool {
             latest.is_some_and(|event| {
                 matches!(text(event, "from").as_deref(), None | Some("destroyed"))
                     && matches!(text(event, "action").as_deref(), None | Some("regenerate"))
+                    && !records.was_mounted(name, text(event, "run").as_deref())
             })
         }
         Some(_) => false,

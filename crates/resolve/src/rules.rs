@@ -14,6 +14,7 @@ mod groups;
 mod hostnames;
 mod identifiers;
 mod images;
+mod in_use;
 mod kinds;
 mod labels;
 mod launched;
@@ -39,7 +40,7 @@ use site::Site;
 pub fn check(tree: &Tree, records: &Records, snapshot: Option<&Snapshot>, _request: &Request) -> Diagnostics {
     let site = Site::new(tree, records);
     let mut found = Diagnostics::default();
-    let families: [fn(&Site<'_>, &mut Diagnostics); 20] = [
+    let families: [fn(&Site<'_>, &mut Diagnostics); 21] = [
         kinds::check,
         identifiers::check,
         labels::check,
@@ -55,6 +56,7 @@ pub fn check(tree: &Tree, records: &Records, snapshot: Option<&Snapshot>, _reque
         storages::check,
         attachments::check,
         mounts::check,
+        in_use::check,
         placement::check,
         hostnames::check,
         aliases::check,

@@ -152,6 +152,7 @@ fn the_twenty_second_volume_is_refused() {
 fn only_a_volume_made_new_and_empty_may_be_formatted() {
     let formats = |event: Option<serde_json::Value>, state: &str| {
         let mut records = standing();
+        records.launches.clear();
         let record = records.storages.get_mut("ledger").unwrap();
         record.state = Some(state.into());
         record.history = event.into_iter().collect();
@@ -168,6 +169,28 @@ fn only_a_volume_made_new_and_empty_may_be_formatted() {
     assert!(!formats(None, "active"), "records that do not tell");
     let intent = resolved(&harbor(), &Records::default());
     assert!(!machine(&intent, "api-2").mounts[0].may_format, "a share is never formatted");
+}
+
+#[test]
+fn a_volume_that_a_machine_had_is_never_formatted_again() {
+    let formats = |of: &str, run: Option<&str>| {
+        let mut records = standing();
+        records.storages.get_mut("ledger").unwrap().history = vec![json!({"from": null, "to": "active", "run": "r5"})];
+        let run = run.map(str::to_owned);
+        if of == "standing" {
+            records.launches.get_mut("api-1").unwrap().launched_run = run;
+        } else {
+            records.launches.clear();
+            let mounted = vec![csis_values::records::Mounted { storage: of.to_owned(), run }];
+            let gone = csis_values::records::Generations { mounted, ..Default::default() };
+            records.generations.insert("long-gone".into(), gone);
+        }
+        machine(&resolved(&harbor(), &records), "api-1").mounts[0].may_format
+    };
+    assert!(!formats("standing", Some("r5")) && !formats("standing", Some("r6")));
+    assert!(!formats("ledger", Some("r7")) && !formats("ledger", None), "what does not say when");
+    assert!(formats("ledger", Some("r4")), "an earlier generation of the storage");
+    assert!(formats("depot", Some("r7")), "another storage");
 }
 
 #[test]

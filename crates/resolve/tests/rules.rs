@@ -48,6 +48,38 @@ fn series_share_one_set_of_names() {
 }
 
 #[test]
+fn a_storage_goes_only_after_its_machines_let_go_of_it() {
+    let records = standing();
+    let detached = |state: Option<StorageState>| {
+        let mut tree = harbor();
+        for instance in &mut tree.instances {
+            instance.mounts.retain(|mount| mount.storage.value != "ledger");
+        }
+        match state {
+            Some(state) => tree.storages.iter_mut().find(|s| s.name.safe == "ledger").unwrap().state = spanned(state),
+            None => tree.storages.retain(|s| s.name.safe != "ledger"),
+        }
+        tree
+    };
+    let in_use = |tree: &Tree, records: &Records| {
+        errors(tree, records).into_iter().filter(|said| said.starts_with("storage-in-use")).count()
+    };
+    for state in [Some(StorageState::Destroyed), Some(StorageState::Archived), None] {
+        assert_eq!(in_use(&detached(state), &records), 1, "{state:?}");
+    }
+    assert_eq!(in_use(&detached(Some(StorageState::Active)), &records), 0, "a detach alone");
+    let mut landed = records.clone();
+    landed.launches.get_mut("api-1").unwrap().mounts.clear();
+    assert_eq!(in_use(&detached(None), &landed), 0, "the detach has landed");
+    let mut both = detached(None);
+    both.instances.retain(|instance| instance.name.safe != "api-1");
+    assert_eq!(in_use(&both, &records), 1, "machine and storage at once");
+    let mut gone = records;
+    gone.storages.get_mut("ledger").unwrap().state = Some("destroyed".into());
+    assert_eq!(in_use(&detached(None), &gone), 0, "nothing stands");
+}
+
+#[test]
 fn names_with_one_label_are_told_apart() {
     let bucket = |name: &str| Storage { bucket_name: Some(text("another")), ..storage(name, "buckets", &["crew"]) };
     refused(|t, _| t.storages.push(bucket("public_docs")), "label-collision", &["`public-docs`", "`public_docs`"]);

@@ -116,6 +116,15 @@ pub struct Generations {
     /// The cloud's id of the machine that stands.
     pub instance_id: Option<String>,
     pub current_kind: Option<String>,
+    /// What its machines mounted, of every generation, each with the run that launched it.
+    pub mounted: Vec<Mounted>,
+}
+
+/// A storage on a machine that stands or stood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mounted {
+    pub storage: String,
+    pub run: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +148,17 @@ impl Records {
     /// The newest build of a series on a runtime.
     pub fn head(&self, series: &str, runtime: &str) -> Option<&Build> {
         self.builds.iter().rev().find(|b| b.series == series && b.runtime == runtime)
+    }
+
+    /// Whether a machine mounted a storage since a run; what has no run may be of any time. Ids of runs sort by their time.
+    pub fn was_mounted(&self, storage: &str, since: Option<&str>) -> bool {
+        let of_then = |run: Option<&str>| run.zip(since).is_none_or(|(run, since)| run >= since);
+        let launched = self.launches.values().filter(|launch| launch.launched);
+        launched
+            .filter(|launch| launch.mounts.iter().any(|mount| mount.storage == storage))
+            .any(|launch| of_then(launch.launched_run.as_deref()))
+            || (self.generations.values().flat_map(|generations| &generations.mounted))
+                .any(|mounted| mounted.storage == storage && of_then(mounted.run.as_deref()))
     }
 
     pub fn build(&self, id: &str) -> Option<&Build> {
