@@ -87,6 +87,23 @@ pub(crate) const CONFIG: &[Field] = &[
         .default("true"),
     Field::new("require_released_builds", Shape::Bool, "Whether instances may pin only released builds.")
         .default("false"),
+    Field::new(
+        "gate",
+        Shape::Object(&[
+            Field::new("extra_types", TEXTS, "Resource types that roots may hold besides those that csis makes.")
+                .default("[]"),
+            Field::new("confirm_data_loss", Shape::Bool, "Whether a loss of data waits for a second person's word.")
+                .default("true"),
+            Field::new(
+                "max_data_losses",
+                Shape::Int { min: 0, max: i64::MAX },
+                "How many losses of data one landing may hold.",
+            )
+            .default("3"),
+        ]),
+        "What the gate goes by, read from the base of a change.",
+    )
+    .default("{}"),
     Field::new("template_env", TEXTS, "The variables that templates may read as `ENV`.").default("[]"),
     Field::new(
         "preflight",

@@ -59,6 +59,40 @@ fn what_follows_from_a_misspelt_value_is_not_told_beside_it() {
 }
 
 #[test]
+fn what_the_gate_goes_by_is_read_as_strictly_as_the_rest() {
+    let gate = |written: &str| {
+        let harbor = Harbor::new();
+        harbor.edit("cfg/_config.yml", "config:\n", &format!("config:\n  gate: {written}\n"));
+        harbor.csis(&["validate"])
+    };
+    gate("{extra_types: [aws_efs_backup_policy], max_data_losses: 1, confirm_data_loss: true}")
+        .ends(0)
+        .hides(&["gate"]);
+    for (written, told) in [
+        ("{max_data_losses: lots}", "`gate.max_data_losses` is `lots`"),
+        ("{max_data_loses: 1}", "max_data_losses"),
+        ("{extra_types: aws_iam_role}", "list"),
+        ("{confirm_data_loss: never}", "true or false"),
+    ] {
+        gate(written).ends(1).tells(&[told, "cfg/_config.yml:"]);
+    }
+}
+
+#[test]
+fn a_tree_does_not_say_how_an_engine_is_called() {
+    for argument in
+        ["-target=x", "--destroy", "-refresh=false", "-lock=false", "-state=/tmp/x", "-var=a=b", "-chdir=/tmp"]
+    {
+        let harbor = Harbor::new();
+        harbor.edit("cfg/executables.yml", "type: tofu,", &format!("type: tofu, args: [{argument:?}],"));
+        harbor.csis(&["validate"]).ends(1).tells(&["engine-argument", argument, "cfg/executables.yml:"]);
+    }
+    let harbor = Harbor::new();
+    harbor.edit("cfg/executables.yml", "type: tofu,", "type: tofu, args: [-no-color],");
+    harbor.csis(&["validate"]).ends(0).tells(&["engine-argument-unused"]);
+}
+
+#[test]
 fn an_alias_is_nobody_elses_name() {
     refuses(
         &[("cfg/storage-builders.yml", "name: shares\n", "name: shares\n    aliases: [volumes]\n")],
