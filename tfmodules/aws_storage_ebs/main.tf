@@ -16,6 +16,14 @@ data "aws_ebs_snapshot" "archive" {
     name   = "tag:Name"
     values = [var.snapshot_name]
   }
+
+  lifecycle {
+    # Names are not unique in an account. Archives of before carry no owner.
+    postcondition {
+      condition     = contains([lookup(var.tags, "csis_config", ""), ""], lookup(self.tags, "csis_config", ""))
+      error_message = "The newest snapshot named ${var.snapshot_name} belongs to another configuration; nothing is restored from it."
+    }
+  }
 }
 
 locals {
