@@ -127,6 +127,24 @@ pub enum Command {
         /// The folder of a root below the generation directory, from the present folder
         source: PathBuf,
     },
+    /// Move a machine or an image onto another build
+    ///
+    /// With a remote, writes a file of operations/ for a pull request: it is reviewed as any change, and a landing does it once. Without one, writes the
+    /// records at once. Moves one edge and never more.
+    #[command(
+        after_help = "Examples:\n\n  csis upgrade instance api-1\n  csis upgrade image harbor-api --runtime aws-west --to ami-0123456789abcdef0"
+    )]
+    Upgrade {
+        #[command(subcommand)]
+        what: UpgradeCommand,
+    },
+    /// Drop a machine that is gone and declared no more from the records
+    ///
+    /// With a remote, writes a file of operations/ for a pull request; without one, writes the records at once.
+    Forget {
+        #[command(subcommand)]
+        what: ForgetCommand,
+    },
     /// The container's entry: decide by GitHub's event, run the flow, set outputs
     ///
     /// Reads the environment of a workflow's run and its inputs; in a shell use `csis preview`.
@@ -173,6 +191,33 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum UpgradeCommand {
+    /// Replace a machine by one of another build of its image
+    Instance {
+        name: String,
+        /// The build, as the records have it; the newest of the image when left out
+        #[arg(long, value_name = "BUILD")]
+        to: Option<String>,
+    },
+    /// Bake an image from another build of its parent
+    Image {
+        name: String,
+        /// The build of the parent; the newest when left out
+        #[arg(long, value_name = "BUILD")]
+        to: Option<String>,
+        /// Where; needed when the image is baked on several runtimes
+        #[arg(long, value_name = "RT")]
+        runtime: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ForgetCommand {
+    /// Drop its pin and its launch; its number stays taken
+    Instance { name: String },
 }
 
 #[derive(Debug, Args)]

@@ -1,12 +1,16 @@
 //! From arguments to the flow of each command.
 
-use crate::arguments::{ApplyCheckArguments, Arguments, Command, Format, GatePlanArguments, Global, ReportArguments};
+use crate::arguments::{
+    ApplyCheckArguments, Arguments, Command, ForgetCommand, Format, GatePlanArguments, Global, ReportArguments,
+    UpgradeCommand,
+};
 use crate::terminal::Terminal;
 use csis_flow::apply_check::ApplyCheckArgs;
 use csis_flow::gate_plan::GatePlanArgs;
+use csis_flow::operate::Asked;
 use csis_flow::{
-    Exit, Invocation, Outcome, action, apply_check, doctor, gate_plan, generate, materialize, modules, plan, preview,
-    schema, validate,
+    Exit, Invocation, Outcome, action, apply_check, doctor, gate_plan, generate, materialize, modules, operate, plan,
+    preview, schema, validate,
 };
 use csis_values::Diagnostic;
 use std::path::Path;
@@ -37,6 +41,15 @@ pub fn run(arguments: Arguments, terminal: &Arc<Terminal>) -> Outcome {
         Command::GatePlan(arguments) => gate_plan::run(&invocation, &gate(arguments)),
         Command::ApplyCheck(arguments) => apply_check::run(&invocation, &check(arguments, &invocation)),
         Command::Materialize { source } => materialize::run(&invocation, &source),
+        Command::Upgrade { what: UpgradeCommand::Instance { name, to } } => {
+            operate::run(&invocation, &Asked::UpgradeInstance { name, to })
+        }
+        Command::Upgrade { what: UpgradeCommand::Image { name, to, runtime } } => {
+            operate::run(&invocation, &Asked::UpgradeImage { name, runtime, to })
+        }
+        Command::Forget { what: ForgetCommand::Instance { name } } => {
+            operate::run(&invocation, &Asked::ForgetInstance { name })
+        }
         Command::Action => block_on(async { action::run(&interruptible(invocation), terminal.clone()).await }),
         Command::Doctor => block_on(doctor::run(&invocation)),
         Command::Schema { name } => schema::run(name.as_deref()),

@@ -121,6 +121,45 @@ fn the_change_of_the_demo_reads_as_it_should() {
     assert!(seen.comment.len() <= 60_000);
 }
 
+/// An operation file, and nothing else: one machine moves onto the newest build of its image.
+#[test]
+fn an_operation_file_replaces_one_machine() {
+    let Some(harbor) = standing() else { return };
+    let (old, new) = ("ami-0ba4e000000000a91", "ami-0ba4e000000000a92");
+    let lineage = harbor.read("meta-state/lineage.yaml");
+    let build = lineage.split("- build_id:").find(|build| build.contains(old)).unwrap().replace(old, new);
+    harbor.git(&["switch", "--quiet", "main"]);
+    harbor.write("meta-state/lineage.yaml", format!("{lineage}- build_id:{build}"));
+    harbor.commit("a newer build");
+    harbor.git(&["switch", "--quiet", "--force-create", "change"]);
+    harbor.write("operations/upgrade-api-1.yaml", format!("upgrade: {{instance: api-1, to: {new}}}\n"));
+    let seen = preview(&harbor, None);
+    assert_eq!(seen.said.code, Some(0), "{}", seen.said.all());
+    let fleet = seen.changes("instance-image/fleet");
+    holds(&fleet, "module.instance_api_1.aws_instance.this");
+    // What follows its image moves without being asked.
+    let asked =
+        |changes: &[String]| changes.iter().filter(|change| !change.contains("instance_api_2")).cloned().collect();
+    let asked_for: Vec<String> = asked(&fleet);
+    assert_eq!(
+        asked_for,
+        [
+            "replace module.instance_api_1.aws_instance.this",
+            "replace module.instance_api_1.aws_volume_attachment.this[\"ledger\"]"
+        ]
+    );
+    let sanctions = seen.report["sanctions"].as_array().unwrap();
+    let of =
+        |address: &str| sanctions.iter().find(|s| s["address"] == address).map(|s| s["because"]["operation"].clone());
+    assert_eq!(of("module.instance_api_1.aws_instance.this").unwrap(), "upgrade");
+    // A branch that writes the record itself gets nothing by it.
+    fs::remove_dir_all(harbor.path("operations")).unwrap();
+    harbor.edit("meta-state/pins.yaml", "pending_replacements: {}", &format!("pending_replacements: {{api-1: {new}}}"));
+    let forged = preview(&harbor, None);
+    let asked_for: Vec<String> = asked(&forged.changes("instance-image/fleet"));
+    assert_eq!(asked_for, Vec::<String>::new());
+}
+
 /// Everything moves to another zone; the branch also writes itself a pending replacement. The volume's tag is a secret.
 #[test]
 fn a_replacement_that_nothing_sanctions_is_refused_whatever_records_the_branch_writes() {

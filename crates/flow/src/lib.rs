@@ -13,6 +13,7 @@ pub mod invocation;
 mod judging;
 pub mod materialize;
 pub mod modules;
+pub mod operate;
 pub mod outcome;
 pub mod plan;
 pub mod preview;

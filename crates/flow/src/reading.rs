@@ -7,11 +7,12 @@ use crate::outcome::{Exit, Outcome, why};
 use csis_kinds::registry;
 use csis_resolve::rules;
 use csis_tree::{Identities, LoadError, Secrets};
+use csis_values::event::Event;
 use csis_values::records::Records;
 use csis_values::request::Request;
 use csis_values::snapshot::Snapshot;
 use csis_values::tree::{Builder, Tree};
-use csis_values::{Diagnostic, Diagnostics};
+use csis_values::{Diagnostic, Diagnostics, Place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -47,13 +48,22 @@ impl Reading {
         let loaded = csis_tree::load(&csis_tree::Folder::new(&root), &request, &Identities::new(&identities))
             .map_err(cannot_load)?;
         findings.extend(loaded.diagnostics);
-        let read = match records {
+        let (folder, among);
+        let files: &dyn csis_records::Files = match records {
             RecordsFrom::Folder => {
-                csis_records::read(&csis_records::Folder(root.join(csis_records::FOLDER)), &mut findings)
+                folder = csis_records::Folder(root.join(csis_records::FOLDER));
+                &folder
             }
-            RecordsFrom::Files(files) => csis_records::read(&records_among(files), &mut findings),
+            RecordsFrom::Files(files) => {
+                among = records_among(files);
+                &among
+            }
         };
+        let mut read = csis_records::read(files, &mut findings);
         let Some(tree) = loaded.tree else { return Err(refused(findings)) };
+        if loaded.whole {
+            read = operated(&tree, read, files, &request, &mut findings);
+        }
         // Of half a tree the rules would say what the other half would not bear out.
         if loaded.whole {
             findings.extend(rules::check(&tree, &read, snapshot.as_ref(), &request));
@@ -105,11 +115,42 @@ pub fn base(
     let loaded = csis_tree::load(&memory, &plain, &Identities::new(identities))
         .map_err(|e| Diagnostics(vec![e.into_diagnostic()]))?;
     let mut found = loaded.diagnostics;
-    let records = csis_records::read(&records_among(files), &mut found);
+    let among = records_among(files);
+    let records = csis_records::read(&among, &mut found);
     match loaded.tree {
-        Some(tree) if !found.is_refused() => Ok((tree, records, loaded.secrets)),
+        Some(tree) if !found.is_refused() => {
+            // What the base still waits to have done is none of the change's doing.
+            let records = operated(&tree, records, &among, request, &mut Diagnostics::default());
+            Ok((tree, records, loaded.secrets))
+        }
         _ => Err(found),
     }
+}
+
+/// The records as they are once the tree's operations are done. What does not fit is in `found`, and leaves them as they were.
+fn operated(
+    tree: &Tree,
+    records: Records,
+    files: &dyn csis_records::Files,
+    request: &Request,
+    found: &mut Diagnostics,
+) -> Records {
+    if tree.operations.is_empty() || found.is_refused() {
+        return records;
+    }
+    let mut documents = csis_records::Documents::of(files);
+    for what in csis_resolve::operations(tree, &records, found) {
+        let event = Event { run: request.run.clone(), at: request.now.clone(), what };
+        if let Err(misfit) = documents.apply(&event) {
+            found.push(
+                Diagnostic::error("record-shape", misfit.to_string())
+                    .at(&Place::head(csis_records::FOLDER))
+                    .help("restore the record from the last commit that landed"),
+            );
+            return records;
+        }
+    }
+    csis_records::read(&documents, found)
 }
 
 /// The record files among a tree's files, by their names in the records' folder.

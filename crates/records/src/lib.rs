@@ -5,7 +5,7 @@
 //! record: who cannot read the past must not decide about the future. Keys that are not known are left alone, since a newer version may have written them.
 
 //!
-//! Records change by [`Event`]s, applied to [`Documents`]; [`write`] puts what changed on disk.
+//! Records change by [`csis_values::event::Event`]s, applied to [`Documents`]; [`write`] puts what changed on disk.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -18,10 +18,10 @@ mod shapes;
 mod write;
 
 pub use documents::{Documents, Misfit};
-pub use event::{Event, What};
 pub use files::{Files, Folder};
+pub use print::document as yaml;
 pub use reader::read;
-pub use write::{WriteError, write};
+pub use write::{WriteError, put, write};
 
 /// The folder of the records, relative to the configuration root.
 pub const FOLDER: &str = "meta-state";

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::fmt::Write;
 
 /// A whole document, with its last line ended.
-pub(crate) fn document(value: &Value) -> String {
+pub fn document(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(map) if !map.is_empty() => mapping(map, 0, &mut out),

@@ -42,10 +42,14 @@ pub fn write(
     Ok(changed.into_iter().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// A tree may come from anybody, and a link in it leads anywhere: records go into a real folder and over real files.
-fn put(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+/// Writes one file whole or not at all, in a folder that is made when it is not there.
+///
+/// A tree may come from anybody, and a link in it leads anywhere: what is written goes into a real folder and over a real file.
+pub fn put(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     match folder.symlink_metadata() {
-        Ok(found) if !found.is_dir() => return Err(io::Error::other("the records' folder is no folder")),
+        Ok(found) if !found.is_dir() => {
+            return Err(io::Error::other("a link or a file stands where its folder belongs"));
+        }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::create_dir(folder)?,
         Err(error) => return Err(error),

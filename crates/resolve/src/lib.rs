@@ -7,6 +7,7 @@ mod bakes;
 mod fingerprint;
 mod machines;
 mod mounts;
+mod operations;
 pub mod rules;
 mod sanctions;
 mod site;
@@ -21,6 +22,7 @@ use csis_values::tree::Tree;
 use csis_values::{Class, Diagnostics};
 
 pub use accounts::account_changes;
+pub use operations::operations;
 pub use sanctions::follow_changes;
 pub use site::runtimes_in_scope;
 

@@ -80,7 +80,7 @@ fn wanted(classes: &[Class]) -> String {
 }
 
 /// Keys that are nobody's: anchors and notes.
-fn is_free(key: &str) -> bool {
+pub(crate) fn is_free(key: &str) -> bool {
     key.starts_with("x-") || key.starts_with('.')
 }
 

@@ -25,6 +25,7 @@ mod hygiene;
 mod models;
 mod module_base;
 mod names;
+mod operations;
 mod overlay;
 mod read;
 mod scalar;
@@ -115,6 +116,7 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
     }
     let mut reader = Reader { names: &eval.names, broken: &broken, found: &mut found };
     let settings = settings::read(&own, document.whole, &mut reader, &config_read);
+    let operations = operations::read(files, &mut reader);
     let attached = attached::read(files, &mut images, &mut found);
     found.sort();
     let tree = Tree {
@@ -134,6 +136,7 @@ pub fn load(files: &dyn Files, request: &Request, identities: &Identities) -> Re
         files: attached,
         overlays: request.overlays.clone(),
         undeclared: overlay::labels(&changes),
+        operations,
     };
     let whole = document.is_whole() && kinds_known && eval.names.partial.is_empty();
     Ok(Loaded { tree: Some(tree), whole, diagnostics: found, secrets })

@@ -114,6 +114,22 @@ pub(crate) const CONFIG: &[Field] = &[
     ),
 ];
 
+/// `upgrade:` of a file of `operations/`.
+pub(crate) const UPGRADE: &[Field] = &[
+    Field::new("instance", Shape::Ref(Class::Instance), "The machine that moves onto another build of its image."),
+    Field::new("image", Shape::Ref(Class::Image), "The image that is baked from another build of its parent."),
+    Field::new("runtime", Shape::Ref(Class::Runtime), "For an image: where; needed when it is baked on several."),
+    Field::new("to", Shape::Text, "The id of the build, as the records have it.").required(),
+];
+
+/// `forget:` of a file of `operations/`.
+pub(crate) const FORGET: &[Field] = &[Field::new(
+    "instance",
+    Shape::Text,
+    "A machine that is declared no more and gone: the records drop its pin and its launch.",
+)
+.required()];
+
 /// Every model by the key it stands under: the document, its lists, the collections, and the modifications of images. A builder's type adds its own
 /// fields ([`registry::REGISTRY`]).
 pub fn models() -> Vec<(&'static str, &'static [Field])> {
@@ -121,5 +137,6 @@ pub fn models() -> Vec<(&'static str, &'static [Field])> {
     let mut models = vec![("", DOCUMENT), ("config", CONFIG)];
     models.extend(classes.map(|class| (class.key(), registry::common_fields(*class))));
     models.push(("images[].modifications", registry::modification_fields()));
+    models.extend([("upgrade", UPGRADE), ("forget", FORGET)]);
     models
 }

@@ -1,6 +1,6 @@
 //! JSON Schema of every file of a tree, for editors.
 
-use crate::models::{CONFIG, DOCUMENT};
+use crate::models::{CONFIG, DOCUMENT, FORGET, UPGRADE};
 use csis_kinds::schema;
 use csis_values::Class;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ pub fn schemas() -> Vec<(String, Value)> {
         let title = format!("A file of {folder}/");
         schemas.push(((*folder).to_owned(), schema::document(&title, file(classes))));
     }
+    schemas.push(("operations".to_owned(), schema::document("A file of operations/", operation())));
     schemas.push(("overlay".to_owned(), schema::document("An overlay", overlay())));
     schemas
 }
@@ -47,6 +48,13 @@ fn file(classes: &[Class]) -> Value {
     json!({ "type": "object", "properties": lists, "patternProperties": { r"^(x-|\.)": {} }, "additionalProperties": false })
 }
 
+fn operation() -> Value {
+    let one = |key: &str, fields| json!({ "properties": { key: schema::object(fields) }, "required": [key] });
+    let properties = json!({ "upgrade": {}, "forget": {} });
+    json!({ "type": "object", "properties": properties, "oneOf": [one("upgrade", UPGRADE), one("forget", FORGET)],
+        "patternProperties": { r"^(x-|\.)": {} }, "additionalProperties": false })
+}
+
 fn overlay() -> Value {
     let entries = json!({ "type": "array", "items": { "type": "object", "required": ["name"] } });
     let mut lists: Map<String, Value> =
@@ -64,7 +72,7 @@ mod tests {
     fn every_file_of_a_tree_has_one() {
         let schemas = schemas();
         let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["cfg", "groups", "storages", "images", "instances", "overlay"]);
+        assert_eq!(names, ["cfg", "groups", "storages", "images", "instances", "operations", "overlay"]);
         let cfg = &schemas[0].1["properties"];
         assert!(cfg["storage_builders"]["items"]["oneOf"].as_array().is_some_and(|kinds| kinds.len() >= 3));
         assert_eq!(cfg["config"]["additionalProperties"], true);

@@ -30,6 +30,7 @@ const OWN_FOLDERS: &[&str] = &[
     "instances",
     "base_images",
     "meta-state",
+    "operations",
     "overlays",
     "_private",
     ".git",

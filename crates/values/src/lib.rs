@@ -10,6 +10,7 @@
 pub mod class;
 pub mod diagnostic;
 pub mod emission;
+pub mod event;
 pub mod fields;
 pub mod intent;
 pub mod name;

@@ -34,6 +34,19 @@ pub struct Tree {
     pub overlays: Vec<String>,
     /// What `--undeclare` and overlays removed, as `kind:name`.
     pub undeclared: Vec<String>,
+    /// What is asked for once, by the path of its file.
+    pub operations: BTreeMap<String, Operation>,
+}
+
+/// Something that a landing does once and then takes out of the tree: a file of `operations/`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operation {
+    /// A machine moves onto another build of its image.
+    UpgradeInstance { instance: Spanned<String>, to: Spanned<String> },
+    /// An image is baked from another build of its parent.
+    UpgradeImage { image: Spanned<String>, runtime: Option<Spanned<String>>, to: Spanned<String> },
+    /// The records drop a machine that is gone.
+    ForgetInstance { instance: Spanned<String> },
 }
 
 /// The recognised keys of `config:`; everything else is template data.

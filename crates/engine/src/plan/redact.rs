@@ -26,6 +26,11 @@ impl Redactor {
         self.known.iter().any(|secret| text.contains(secret.as_str())) || !shapes(text).is_empty()
     }
 
+    /// Whether a file holds a secret that nothing excuses. What is encrypted, and what only looks like a password, is none.
+    pub fn holds_key(&self, text: &str) -> bool {
+        self.known.iter().any(|secret| text.contains(secret.as_str())) || !keys(text).is_empty()
+    }
+
     /// The text with every secret in it replaced.
     pub fn text(&self, text: &str) -> String {
         self.without(text, shapes(text))
@@ -74,6 +79,19 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// Where secrets stand in a text, by shape alone.
 fn shapes(text: &str) -> Vec<Range<usize>> {
+    let mut found = keys(text);
+    for (at, _) in text.match_indices("ENC[") {
+        if let Some(end) = text[at..].find(']') {
+            found.push(at..at + end + 1);
+        }
+    }
+    found.extend(passwords_in_addresses(text));
+    found.extend(assignments(text));
+    found
+}
+
+/// Where keys and tokens stand that have a shape of their own.
+fn keys(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("-----BEGIN ") {
         let head = text[at..].lines().next().unwrap_or_default();
@@ -94,14 +112,7 @@ fn shapes(text: &str) -> Vec<Range<usize>> {
             }
         }
     }
-    for (at, _) in text.match_indices("ENC[") {
-        if let Some(end) = text[at..].find(']') {
-            found.push(at..at + end + 1);
-        }
-    }
     found.extend(web_tokens(text));
-    found.extend(passwords_in_addresses(text));
-    found.extend(assignments(text));
     found
 }
 

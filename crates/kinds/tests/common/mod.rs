@@ -165,6 +165,7 @@ pub fn tree() -> Tree {
         files: BTreeMap::new(),
         overlays: Vec::new(),
         undeclared: Vec::new(),
+        operations: BTreeMap::new(),
     }
 }
 

@@ -289,6 +289,7 @@ pub fn harbor() -> Tree {
         files: BTreeMap::new(),
         overlays: Vec::new(),
         undeclared: Vec::new(),
+        operations: BTreeMap::new(),
     }
 }
 
