@@ -59,7 +59,8 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
             );
         }
     };
-    let invocation = match prepared(invocation, &context, &inputs) {
+    let stranger = matches!(&event, Event::Pull(pull) if pull.fork || pull.dependabot);
+    let invocation = match prepared(invocation, &context, &inputs, stranger) {
         Ok(invocation) => invocation,
         Err(finding) => return Outcome::usage(finding),
     };
@@ -145,7 +146,13 @@ fn nothing_to_do(why: &str) -> Outcome {
 }
 
 /// The invocation that the inputs ask for.
-fn prepared(invocation: &Invocation, context: &Context, inputs: &Inputs) -> Result<Invocation, Diagnostic> {
+/// `stranger`: whose change it is gets nothing that opens anything, whatever the job was given.
+fn prepared(
+    invocation: &Invocation,
+    context: &Context,
+    inputs: &Inputs,
+    stranger: bool,
+) -> Result<Invocation, Diagnostic> {
     let mut own = invocation.clone();
     let below = Path::new(&inputs.root);
     let stays =
@@ -158,6 +165,18 @@ fn prepared(invocation: &Invocation, context: &Context, inputs: &Inputs) -> Resu
         .help("name a folder below the repository's top"));
     }
     own.root = context.workspace.join(below);
+    // Through a link the check of one tree would say what another one is.
+    let mut step = context.workspace.clone();
+    for part in below.components() {
+        step.push(part);
+        if step.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(Diagnostic::error(
+                "input",
+                format!("the input `root` is `{}`, and a link stands in its place in this change", inputs.root),
+            )
+            .help("make it a folder again, or name the folder that it leads to"));
+        }
+    }
     own.only_runtime.clone_from(&inputs.only_runtime);
     own.apply_runtime.clone_from(&inputs.apply_runtime);
     if let Some(parallel) = inputs.parallel {
@@ -166,7 +185,9 @@ fn prepared(invocation: &Invocation, context: &Context, inputs: &Inputs) -> Resu
     if let Some(engine) = &inputs.engine {
         own.tools.insert("tofu".into(), engine.clone());
     }
-    if let Some(identity) = &inputs.identity {
+    if stranger {
+        own.environment.remove(IDENTITY);
+    } else if let Some(identity) = &inputs.identity {
         own.environment.insert(IDENTITY.into(), identity.clone());
     }
     own.template_variables = TemplateVariables::OfBase;
@@ -180,7 +201,7 @@ async fn close(begun: &Begun<'_>, number: u64, merged: bool) -> Outcome {
         return nothing_to_do("there is no comment to fold");
     };
     let place = Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number };
-    match fold(&place, merged).await {
+    match fold(&place, merged, (begun.context.run, begun.context.attempt)).await {
         Ok(count) => Outcome::new(Exit::Done).stderr(format!("{count} of csis's comments folded\n")),
         Err(error) => {
             let mut told = publish::Told::default();
@@ -192,7 +213,8 @@ async fn close(begun: &Begun<'_>, number: u64, merged: bool) -> Outcome {
 }
 
 /// Folds what csis said in a conversation and tells how many comments that were. Every tree's and job's: whoever folds first folds for all.
-async fn fold(place: &Conversation, merged: bool) -> Result<usize, ApiError> {
+/// What a later run wrote stays: the pull request was opened again since.
+async fn fold(place: &Conversation, merged: bool, run: (u64, u32)) -> Result<usize, ApiError> {
     let all = place.list().await?;
     if !all.iter().any(|comment| comment.marker().is_some()) {
         return Ok(0);
@@ -201,6 +223,9 @@ async fn fold(place: &Conversation, merged: bool) -> Result<usize, ApiError> {
     let mut count = 0;
     for comment in all.iter().filter(|c| c.is_by(&login)) {
         let Some(marker) = comment.marker().filter(|marker| marker.state != State::Closed) else { continue };
+        if run < (marker.run, marker.attempt) {
+            continue;
+        }
         let body = comment.body.as_deref().unwrap_or_default();
         let before = body.split_once('\n').map_or("", |(_, rest)| rest);
         let line = Marker { state: State::Closed, ..marker }.line();

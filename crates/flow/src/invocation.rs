@@ -109,6 +109,14 @@ impl Invocation {
     }
 
     /// Age identities from [`IDENTITY`]; the texts of every identity found.
+    /// What opens encrypted values: nothing where nothing may be planned because of who asks.
+    pub fn opening(&self) -> Result<csis_tree::Identities, Diagnostic> {
+        if self.unplanned.is_some() {
+            return Ok(csis_tree::Identities::sealed());
+        }
+        self.identities().map(|texts| csis_tree::Identities::new(&texts))
+    }
+
     pub fn identities(&self) -> Result<Vec<String>, Diagnostic> {
         let Some(value) = self.environment.get(IDENTITY).filter(|v| !v.trim().is_empty()) else {
             return Ok(Vec::new());

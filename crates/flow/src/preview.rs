@@ -135,7 +135,7 @@ pub fn prepare(invocation: &Invocation, compared: &Compared<'_>) -> Result<Prepa
     reading.findings.0.extend(reach::private_tracked(&root, &reading.tree.generation_directory));
     let facts = facts(Some(&reading.tree), base.as_ref());
     let refused = reading.findings.is_refused();
-    let identities = invocation.identities().map_err(Outcome::usage)?;
+    let identities = invocation.opening().map_err(Outcome::usage)?;
     let before = base.as_ref().and_then(|base| match reading::base(&base.files, &reading.request, &identities) {
         Ok((tree, records, secrets)) => {
             reading.base_secrets = Some(secrets);
@@ -248,7 +248,7 @@ fn find_base(
 /// The variables that the base lets templates read.
 fn listed(invocation: &Invocation, base: &Base) -> Result<Vec<String>, Outcome> {
     let request = invocation.request(&[]).map_err(Outcome::usage)?;
-    let identities = invocation.identities().map_err(Outcome::usage)?;
+    let identities = invocation.opening().map_err(Outcome::usage)?;
     Ok(reading::base(&base.files, &request, &identities).map(|(tree, ..)| tree.config.template_env).unwrap_or_default())
 }
 

@@ -44,9 +44,8 @@ impl Reading {
         request.overlays = request.overlays.iter().map(|overlay| from_root(&root, Path::new(""), overlay)).collect();
         let mut findings = Diagnostics::default();
         let snapshot = read_snapshot(invocation, &mut findings).map_err(Outcome::usage)?;
-        let identities = invocation.identities().map_err(Outcome::usage)?;
-        let loaded = csis_tree::load(&csis_tree::Folder::new(&root), &request, &Identities::new(&identities))
-            .map_err(cannot_load)?;
+        let identities = invocation.opening().map_err(Outcome::usage)?;
+        let loaded = csis_tree::load(&csis_tree::Folder::new(&root), &request, &identities).map_err(cannot_load)?;
         findings.extend(loaded.diagnostics);
         let (folder, among);
         let files: &dyn csis_records::Files = match records {
@@ -105,15 +104,14 @@ impl Reading {
 pub fn base(
     files: &BTreeMap<String, Vec<u8>>,
     request: &Request,
-    identities: &[String],
+    identities: &Identities,
 ) -> Result<(Tree, Records, Secrets), Diagnostics> {
     // An overlay that the change adds was not there; what is treated as absent now was there.
     let overlays =
         request.overlays.iter().filter(|path| files.contains_key(path.trim_start_matches("./"))).cloned().collect();
     let plain = Request { overlays, undeclare: Vec::new(), ..request.clone() };
     let memory = csis_tree::Memory::new(files.clone());
-    let loaded = csis_tree::load(&memory, &plain, &Identities::new(identities))
-        .map_err(|e| Diagnostics(vec![e.into_diagnostic()]))?;
+    let loaded = csis_tree::load(&memory, &plain, identities).map_err(|e| Diagnostics(vec![e.into_diagnostic()]))?;
     let mut found = loaded.diagnostics;
     let among = records_among(files);
     let records = csis_records::read(&among, &mut found);

@@ -167,6 +167,11 @@ impl Client {
         self.write(&Method::PATCH, path, Some(body), Repeat::Safe).await.and_then(|reply| parse(&reply.body))
     }
 
+    /// Adds to something: done twice it would be there twice, so a lost answer is [`ApiError::Unknown`].
+    pub async fn add<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, ApiError> {
+        self.write(&Method::PATCH, path, Some(body), Repeat::Never).await.and_then(|reply| parse(&reply.body))
+    }
+
     /// Removes something; what is gone already is removed.
     pub async fn delete(&self, path: &str) -> Result<(), ApiError> {
         match self.write(&Method::DELETE, path, None::<&()>, Repeat::Safe).await {

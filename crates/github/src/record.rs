@@ -122,7 +122,7 @@ mod tests {
             details_url: None,
             conclusion: None,
             html_url: None,
-            output: Output { text: Some(text.to_owned()) },
+            output: Output { text: Some(text.to_owned()), annotations_count: 0 },
             app: Some(App { slug: slug.into() }),
         }
     }

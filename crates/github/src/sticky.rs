@@ -99,6 +99,13 @@ impl Sticky {
         Ok(kept.map(|comment| (*comment).clone()))
     }
 
+    /// What was read is old by the next writing.
+    pub fn look_again(&mut self) {
+        if let Some(at) = &mut self.at {
+            at.just_read = false;
+        }
+    }
+
     /// Writes that were made.
     pub fn edits(&self) -> u32 {
         self.edits

@@ -113,6 +113,20 @@ async fn a_check_run_whose_answer_was_lost_is_made_once() {
 }
 
 #[tokio::test]
+async fn annotations_whose_answer_was_lost_are_added_once() {
+    // Whether GitHub acted before the answer was lost, or did not.
+    for acted in [true, false] {
+        let bench = Bench::start().await;
+        let fault = Fault::on("PATCH", "/repos/*/check-runs/*").times(1);
+        bench.github.fault(if acted { fault.act_then_cut() } else { fault.cut() });
+        checks::create(&bench.client(), &repo(), &check(&bench.head, 120, String::new())).await.unwrap();
+        let runs = bench.github.state(|state| state.check_runs(REPO, &bench.head));
+        let lines: Vec<u64> = runs[0].annotations.iter().map(|a| a.start_line).collect();
+        assert_eq!(lines, (1..=120).collect::<Vec<_>>(), "{acted}: {}", bench.github.calls());
+    }
+}
+
+#[tokio::test]
 async fn a_record_is_found_at_its_head_and_only_if_our_app_made_it() {
     let bench = Bench::start().await;
     let client = bench.client();

@@ -34,6 +34,8 @@ pub struct Identities {
     keys: Vec<age::x25519::Identity>,
     /// Lines that are no identity.
     unreadable: usize,
+    /// Nothing is to be opened, and what is encrypted stays so.
+    sealed: bool,
 }
 
 impl Identities {
@@ -51,6 +53,11 @@ impl Identities {
             }
         }
         identities
+    }
+
+    /// None, for a reader who is not to open anything: encrypted values stay markers, and that is no error.
+    pub fn sealed() -> Self {
+        Identities { sealed: true, ..Identities::default() }
     }
 
     fn open(&self, ciphertext: &[u8]) -> Result<Vec<u8>, age::DecryptError> {
@@ -190,12 +197,17 @@ pub(crate) fn open<'a>(
     identities: &Identities,
     found: &mut Diagnostics,
 ) -> Result<Secrets, LoadError> {
-    let mut opening = Opening { identities, found, secrets: Secrets::default(), closed: Vec::new() };
+    let mut opening = Opening { identities, found: &mut *found, secrets: Secrets::default(), closed: Vec::new() };
     for document in documents {
         opening.walk(document, false);
     }
     let Opening { secrets, closed, .. } = opening;
     let Some((first, rest)) = closed.split_first() else { return Ok(secrets) };
+    if identities.sealed {
+        let message = format!("{} encrypted values stay closed, since this change gets no identity", closed.len());
+        found.push(Diagnostic::note("marker-closed", message).at(first));
+        return Ok(secrets);
+    }
     let message = match identities.keys.len() {
         0 if identities.unreadable > 0 => {
             format!("the value is encrypted and {IDENTITY_VARIABLE} holds no age identity (AGE-SECRET-KEY-1…)")
@@ -282,7 +294,7 @@ mod tests {
     fn pair() -> (Identities, age::x25519::Recipient) {
         let identity = age::x25519::Identity::generate();
         let recipient = identity.to_public();
-        (Identities { keys: vec![identity], unreadable: 0 }, recipient)
+        (Identities { keys: vec![identity], ..Identities::default() }, recipient)
     }
 
     fn seal(recipient: &age::x25519::Recipient, text: &str) -> String {
@@ -321,7 +333,7 @@ mod tests {
         };
         assert!(refused(&Identities::default()).contains(IDENTITY_VARIABLE));
         assert!(
-            refused(&Identities { keys: [pair().0.keys, pair().0.keys].concat(), unreadable: 0 })
+            refused(&Identities { keys: [pair().0.keys, pair().0.keys].concat(), unreadable: 0, sealed: false })
                 .contains("none of the 2")
         );
     }
@@ -352,6 +364,18 @@ config: {apply_storage: \"ENC[age:AA==]\", x: \"a ENC[age:AA==]\"}
         let lines: Vec<u32> = found.iter().filter_map(|d| d.at.as_ref()).map(|p| p.line).collect();
         assert_eq!(lines, [1, 3, 3, 4, 4, 5], "{found:?}");
         assert!(found.0[0].message.contains("encryption.recipients.0"));
+    }
+
+    #[test]
+    fn who_is_not_to_open_anything_reads_the_rest() {
+        let (_, recipient) = pair();
+        let text = seal(&recipient, "ira");
+        let mut node = read(&format!("a: {text}\nname: {text}\nb: 1\n"));
+        let mut found = Diagnostics::default();
+        let secrets = open([&mut node], &Identities::sealed(), &mut found).expect("no error");
+        assert!(secrets.texts().next().is_none() && !found.is_refused());
+        assert_eq!(found.0[0].code, "marker-closed");
+        assert_eq!(node.get("name").and_then(Node::text), Some(text.as_str()));
     }
 
     #[test]

@@ -79,6 +79,25 @@ fn a_head_that_was_pushed_away_during_the_run_keeps_what_is_newer() {
     assert_eq!(stage.checks().len(), 1);
 }
 
+/// Where only the head changed nothing is written until the end: what another run wrote meanwhile is seen all the same.
+#[test]
+fn a_run_that_had_nothing_to_announce_keeps_what_is_newer() {
+    let mut stage = Stage::planned(grows);
+    stage.run().ends(0);
+    stage.push(|_| {});
+    let newer = "<!-- csis:comment v1 key=KEY head=9999999999999999999999999999999999999999 run=2000.1 state=result tree= -->\nnewer";
+    slow(&stage, 1);
+    // While the engine plans.
+    stage.github.fault(Fault::on("GET", "/repos/*/issues/comments/*").times(1).before(move |state| {
+        let comment = state.repo(REPO).comments.values_mut().next().unwrap();
+        let key = comment.body.split("key=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+        comment.body = newer.replace("KEY", &key);
+    }));
+    let ran = stage.run().ends(0);
+    assert_eq!(stage.comment(), "newer", "{}", stage.github.calls());
+    ran.tells(&["newer run"]);
+}
+
 #[test]
 fn three_thousand_files_cost_no_call_more() {
     let stage = Stage::planned(|harbor| {

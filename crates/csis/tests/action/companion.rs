@@ -2,13 +2,20 @@
 
 use crate::review::grows;
 use crate::stage::{COMPANION, REPO, Ran, Stage};
+use crate::support::{Harbor, seal};
 use csis_bench_github::{App, Permissions};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 
 fn fork() -> Stage {
-    let mut stage = Stage::planned(grows);
+    fork_of(|_| {})
+}
+
+/// A fork of a repository whose tree is not the example as it stands.
+fn fork_of(base: impl FnOnce(&Harbor)) -> Stage {
+    let mut stage = Stage::from_base("", base, grows);
+    stage.with_session();
     let head = stage.head.clone();
     stage.github.state(|state| {
         let fork = state.add_repo("mallory/harbor");
@@ -131,4 +138,24 @@ fn a_run_that_left_nothing_or_whose_head_is_gone_is_green() {
     stage.github.state(|state| state.push(REPO, 7));
     companion(&mut stage).ends(0).tells(&["no open pull request"]);
     assert_eq!(stage.comments().len(), 0);
+}
+
+/// The key that opens encrypted values is the team's own: a stranger's run has none, whatever the workflow gave it, and still judges all that is not encrypted.
+#[test]
+fn a_fork_of_a_tree_with_encrypted_values_is_judged_and_opens_nothing() {
+    let secret = seal("s3cr-of-the-team");
+    let marker = secret.marker.clone();
+    let mut stage = fork_of(move |harbor| {
+        harbor.edit("storages/storages.yaml", "{data: ledger}", &format!("{{data: \"{marker}\"}}"));
+    });
+    for identity in [None, Some(&secret.identity)] {
+        if let Some(identity) = identity {
+            stage.input("config-identity", identity).set("CSIS_CONFIG_IDENTITY", identity);
+        }
+        let ran = stage.run().ends(0).hides(&["s3cr-of-the-team", &secret.identity]);
+        assert!(ran.summary.contains("m7i.xlarge"), "{}", ran.summary);
+        assert!(ran.summary.contains("stay closed"), "{}", ran.summary);
+        let report = fs::read_to_string(handed(&stage)).unwrap();
+        assert!(!report.contains("s3cr-of-the-team"), "{report}");
+    }
 }

@@ -78,6 +78,19 @@ fn closing_folds_the_comment_of_every_tree_and_job() {
     }
 }
 
+/// A run of `closed` that is started again after the pull request was reopened has nothing to say of the newer review.
+#[test]
+fn an_older_run_of_a_closed_pull_request_folds_nothing_newer() {
+    let mut stage = Stage::planned(grows);
+    stage.set("GITHUB_RUN_ID", "1002");
+    stage.run().ends(0);
+    let before = stage.comments()[0].body.clone();
+    stage.event = stage.pull_event("closed");
+    stage.set("GITHUB_RUN_ID", "1001").set("GITHUB_RUN_ATTEMPT", "2");
+    stage.run().ends(0).tells(&["0 of csis's comments folded"]);
+    assert_eq!(stage.comments()[0].body, before);
+}
+
 #[test]
 fn a_draft_is_reviewed() {
     let mut stage = Stage::planned(grows);

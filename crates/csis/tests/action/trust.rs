@@ -133,6 +133,26 @@ fn a_tree_outside_of_the_workspace_is_refused() {
     }
 }
 
+/// The check of one tree must not be had by showing another.
+#[test]
+fn a_tree_whose_folder_becomes_a_link_is_refused() {
+    for link in ["infra/west", "infra"] {
+        let mut stage = Stage::from_base(
+            "infra/west",
+            |harbor| crate::support::copy(&harbor.path("../../infra"), &harbor.path("../../other")),
+            |harbor| {
+                let link = std::fs::canonicalize(harbor.path("../..")).unwrap().join(link);
+                std::fs::remove_dir_all(&link).unwrap();
+                let target = if link.ends_with("west") { "../other/west" } else { "other" };
+                std::os::unix::fs::symlink(target, link).unwrap();
+            },
+        );
+        stage.input("root", "infra/west").with_session();
+        stage.run().ends(2).tells(&["a link stands in its place"]);
+        assert_eq!(stage.checks().len(), 0);
+    }
+}
+
 #[test]
 fn what_a_change_says_is_not_what_the_page_does() {
     let stage = Stage::planned(|harbor| {

@@ -141,9 +141,13 @@ impl Harbor {
     }
 
     pub fn git(&self, arguments: &[&str]) -> Said {
+        self.git_in(&self.root, arguments)
+    }
+
+    pub fn git_in(&self, folder: &Path, arguments: &[&str]) -> Said {
         let mut command = Command::new("git");
         command.args(["-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"]);
-        command.args(arguments).current_dir(&self.root).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        command.args(arguments).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
         run(&mut command, Duration::from_mins(1)).ends(0)
     }
 

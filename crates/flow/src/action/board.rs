@@ -139,6 +139,8 @@ async fn announce(
     let tree = mine.tree.clone();
     let (mut sticky, before) = Sticky::find(conversation, mine, mode).await?;
     if mode == Mode::Update && is_same(before.as_ref(), &tree) {
+        // Nothing is written until the end, and by then another run may have written.
+        sticky.look_again();
         return Ok((sticky, 0));
     }
     sticky.write(State::Planning, &review::planning(facts, &[])).await?;

@@ -48,7 +48,7 @@ async fn attempt(begun: &Begun<'_>, run: &Run) -> Result<Outcome, Outcome> {
             let Some(pull) = closed else { return Ok(0) };
             let place =
                 Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number: pull.number };
-            super::fold(&place, pull.merged_at.is_some()).await
+            super::fold(&place, pull.merged_at.is_some(), (run.id, run.attempt)).await
         };
         return match folded.await {
             Ok(0) => Err(quiet("the run left no report: it was not a stranger's, or it failed")),
