@@ -113,8 +113,8 @@ impl Stage {
         change(&harbor);
         // From the top: what stands in the tree's folder may not be a place to start git in.
         let top = harbor.outside().join("work");
-        harbor.git_in(&top, &["add", "--all"]);
-        harbor.git_in(&top, &["commit", "--quiet", "--allow-empty", "--message", "the change"]);
+        support::git(&top, &["add", "--all"]);
+        support::git(&top, &["commit", "--quiet", "--allow-empty", "--message", "the change"]);
         let mut stage = Stage {
             github: GitHub::start_blocking(),
             number: 7,
@@ -142,7 +142,7 @@ impl Stage {
 
     /// Git at the top of the repository.
     pub fn git(&self, arguments: &[&str]) -> Said {
-        self.harbor.git_in(&self.workspace(), arguments)
+        support::git(&self.workspace(), arguments)
     }
 
     /// Makes the merge that GitHub tries for the pull request, and checks it out.

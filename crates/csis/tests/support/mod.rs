@@ -141,14 +141,7 @@ impl Harbor {
     }
 
     pub fn git(&self, arguments: &[&str]) -> Said {
-        self.git_in(&self.root, arguments)
-    }
-
-    pub fn git_in(&self, folder: &Path, arguments: &[&str]) -> Said {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"]);
-        command.args(arguments).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        run(&mut command, Duration::from_mins(1)).ends(0)
+        git(&self.root, arguments)
     }
 
     pub fn commit(&self, subject: &str) -> &Harbor {
@@ -268,6 +261,15 @@ pub fn formatted(folder: &Path) {
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CHECKPOINT_DISABLE", "1");
     let said = run(&mut command, Duration::from_mins(1));
     assert_eq!((said.code, said.all().as_str()), (Some(0), ""), "the engine would format it otherwise");
+}
+
+/// Git in a folder, as nobody in particular.
+#[track_caller]
+pub fn git(folder: &Path, arguments: &[&str]) -> Said {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false"]);
+    command.args(arguments).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    run(&mut command, Duration::from_mins(1)).ends(0)
 }
 
 /// A secret of its own key: the key, and the marker that holds the text.
