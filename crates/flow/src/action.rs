@@ -1,5 +1,6 @@
 //! `csis action`: the container's entry. Decides by event what to do, and does it.
 
+mod allowance;
 mod board;
 mod checkout;
 mod companion;
@@ -17,10 +18,10 @@ use crate::outcome::{Exit, Outcome};
 use csis_engine::{ChildUser, Progress};
 use csis_github::comments::Conversation;
 use csis_github::marker::{Marker, State};
-use csis_github::{ApiError, Client, Context, Dispatch, Event, Pace, PullAction, comments};
+use csis_github::{ApiError, Client, Context, Event, Pace, PullAction, comments};
 use csis_values::Diagnostic;
 use inputs::{CommentInput, Inputs};
-use review::{BaseCommit, Subject};
+use review::Subject;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,51 +77,18 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
     match event {
         Event::Pull(pull) => match pull.action {
             PullAction::Review => {
-                let stranger = if pull.fork {
-                    Some("a fork")
-                } else if pull.dependabot {
-                    Some("Dependabot")
-                } else {
-                    None
-                };
-                let subject = Subject {
-                    number: Some(pull.number),
-                    queued: None,
-                    head: pull.head.clone(),
-                    base: Some(BaseCommit::OfMerge { branch: pull.base_branch.clone() }),
-                    private: pull.private,
-                    stranger,
-                    withheld: None,
-                };
+                let subject = Subject::of_pull(*pull);
                 Box::pin(review::run(&begun, subject, log)).await
+            }
+            // A run that may not write leaves the folding to its companion.
+            PullAction::Closed { .. } if pull.fork || pull.dependabot => {
+                nothing_to_do("the run that follows this one folds the comment")
             }
             PullAction::Closed { merged } => close(&begun, pull.number, merged).await,
             PullAction::Other => nothing_to_do("this action of a pull request changes nothing that csis reads"),
         },
-        Event::Merging(merging) => {
-            let subject = Subject {
-                number: None,
-                queued: merging.pull,
-                head: merging.head,
-                base: Some(BaseCommit::Commit { commit: merging.base }),
-                private: merging.private,
-                stranger: None,
-                withheld: None,
-            };
-            Box::pin(review::run(&begun, subject, log)).await
-        }
-        Event::Dispatch(dispatch) => {
-            let subject = Subject {
-                number: None,
-                queued: None,
-                head: context.sha.clone(),
-                base: None,
-                private: dispatch.private,
-                stranger: None,
-                withheld: withheld(&context, &dispatch),
-            };
-            Box::pin(review::run(&begun, subject, log)).await
-        }
+        Event::Merging(merging) => Box::pin(review::run(&begun, Subject::of_group(merging), log)).await,
+        Event::Dispatch(dispatch) => Box::pin(review::run(&begun, Subject::by_hand(&context, dispatch), log)).await,
         Event::Run(run) => companion::run(&begun, &run).await,
         // Green would hide that a stranger's change runs beside the repository's secrets.
         Event::Other { name } if name == "pull_request_target" => Outcome::usage(
@@ -132,13 +100,6 @@ pub async fn run(invocation: &Invocation, log: Arc<dyn Progress>) -> Outcome {
         ),
         Event::Other { name } => nothing_to_do(&format!("csis does nothing on `{name}`")),
     }
-}
-
-/// Why a tree that nothing is compared with gets no credential: only what the default branch holds was allowed by somebody.
-fn withheld(context: &Context, dispatch: &Dispatch) -> Option<String> {
-    let is_default =
-        dispatch.default_branch.as_ref().is_some_and(|branch| context.reference == format!("refs/heads/{branch}"));
-    (!is_default).then(|| format!("{} is not known to be the default branch", context.reference))
 }
 
 fn nothing_to_do(why: &str) -> Outcome {
@@ -183,6 +144,13 @@ fn prepared(
         own.parallel = parallel;
     }
     if let Some(engine) = &inputs.engine {
+        if is_in(&context.workspace, engine) {
+            return Err(Diagnostic::error(
+                "input",
+                format!("the input `engine` is `{engine}`, which lies in the workspace: a change would bring its own"),
+            )
+            .help("put the engine outside of the checkout, e.g. below RUNNER_TEMP"));
+        }
         own.tools.insert("tofu".into(), engine.clone());
     }
     if stranger {
@@ -193,6 +161,16 @@ fn prepared(
     own.template_variables = TemplateVariables::OfBase;
     own.children.user = CHILD.check().is_ok().then_some(CHILD);
     Ok(own)
+}
+
+/// Whether a program is one of the checkout, by its path or by where a link there leads.
+fn is_in(workspace: &Path, program: &str) -> bool {
+    if !program.contains(std::path::MAIN_SEPARATOR) {
+        return false;
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let path = workspace.join(program);
+    [path.as_path(), &real(&path)].iter().any(|path| path.starts_with(workspace) || path.starts_with(real(workspace)))
 }
 
 /// Folds the comment of a pull request that was closed.

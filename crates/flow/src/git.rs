@@ -200,7 +200,8 @@ impl Repository {
         run(&self.top, &["cat-file", "blob", &format!("{commit}:{path}")], None).ok()
     }
 
-    /// Every file below the configuration root at a commit, by path relative to the root. Links and submodules are left out; files of the given top folders too.
+    /// Every file below the configuration root at a commit, by path relative to the root; links lead where they lead in a checkout, as long as that is below
+    /// the root. Submodules are left out; files of the given top folders too.
     pub fn files_at(&self, commit: &str, leave_out: &[&str]) -> Result<BTreeMap<String, Vec<u8>>, GitError> {
         let tree = self.tree(commit);
         let listing = match run(&self.top, &["ls-tree", "-r", "-z", "--end-of-options", &tree], None) {
@@ -210,6 +211,7 @@ impl Repository {
             Err(error) => return Err(error),
         };
         let mut wanted = Vec::new();
+        let mut links = Vec::new();
         for line in listing.split(|b| *b == 0).filter(|l| !l.is_empty()) {
             let line = String::from_utf8_lossy(line);
             let Some((meta, path)) = line.split_once('\t') else { continue };
@@ -217,7 +219,10 @@ impl Repository {
             let (mode, kind, object) =
                 (meta.next().unwrap_or(""), meta.next().unwrap_or(""), meta.next().unwrap_or(""));
             let top = path.split('/').next().unwrap_or("");
-            if kind == "blob" && mode != "120000" && !leave_out.contains(&top) {
+            if kind == "blob" && !leave_out.contains(&top) {
+                if mode == "120000" {
+                    links.push(path.to_owned());
+                }
                 wanted.push((path.to_owned(), object.to_owned()));
             }
         }
@@ -232,8 +237,65 @@ impl Repository {
             files.insert(path, content.to_vec());
             rest = after;
         }
+        let links = links.into_iter().filter_map(|path| {
+            let target = files.remove(&path)?;
+            Some((path, String::from_utf8(target).ok()?))
+        });
+        let links: Vec<(String, String)> = links.collect();
+        follow(&mut files, links);
         Ok(files)
     }
+}
+
+/// Links on the way to one file, more than any tree needs.
+const LINKS: usize = 8;
+/// Segments of a path that links may make, as deep as a tree is read.
+const DEEPEST: usize = 32;
+
+/// Puts at the place of each link what it leads to, a file or a folder. One that leaves the root, or leads to a folder that it is in, leads nowhere.
+fn follow(files: &mut BTreeMap<String, Vec<u8>>, links: Vec<(String, String)>) {
+    let links: Vec<(String, String)> = links
+        .into_iter()
+        .filter_map(|(path, target)| {
+            let target = led_to(&path, &target)?;
+            let is_above = target.is_empty() || path.starts_with(&format!("{target}/"));
+            (!is_above).then_some((path, target))
+        })
+        .collect();
+    // A link may lead through another.
+    for _ in 0..LINKS {
+        let mut made = BTreeMap::new();
+        for (path, target) in &links {
+            if let Some(content) = files.get(target) {
+                made.insert(path.clone(), content.clone());
+            }
+            let below = format!("{target}/");
+            let inside = files.range(below.clone()..).take_while(|(found, _)| found.starts_with(&below));
+            made.extend(inside.map(|(found, content)| (format!("{path}/{}", &found[below.len()..]), content.clone())));
+        }
+        made.retain(|path, _| !files.contains_key(path) && path.split('/').count() <= DEEPEST);
+        if made.is_empty() {
+            break;
+        }
+        files.extend(made);
+    }
+}
+
+/// Where a link leads, from the root; none where that is outside.
+fn led_to(link: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut at: Vec<&str> = link.split('/').collect();
+    at.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(at.pop()?),
+            part => at.push(part),
+        }
+    }
+    Some(at.join("/"))
 }
 
 /// Paths as git tells them with `-z`.
@@ -303,7 +365,36 @@ pub(crate) fn run(directory: &Path, arguments: &[&str], input: Option<&[u8]>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::passes;
+    use super::{follow, passes};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn links_lead_where_they_lead_in_a_checkout() {
+        let mut files: BTreeMap<String, Vec<u8>> =
+            ["s/sub/a.yaml", "t/b.yaml"].map(|path| (path.to_owned(), path.into())).into();
+        let links = [
+            ("s/in.yaml", "sub/a.yaml"),
+            ("s/through.yaml", "other/b.yaml"),
+            ("s/other", "../t"),
+            ("s/sub/up", ".."),
+            ("s/out.yaml", "../../secret.yaml"),
+            ("s/absolute.yaml", "/etc/passwd"),
+            ("s/gone.yaml", "nowhere"),
+            ("x", "y"),
+            ("y", "x"),
+        ];
+        follow(&mut files, links.map(|(path, target)| (path.to_owned(), target.to_owned())).into());
+        let found: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), std::str::from_utf8(text).unwrap())).collect();
+        let expected = [
+            ("s/in.yaml", "s/sub/a.yaml"),
+            ("s/other/b.yaml", "t/b.yaml"),
+            ("s/sub/a.yaml", "s/sub/a.yaml"),
+            ("s/through.yaml", "t/b.yaml"),
+            ("t/b.yaml", "t/b.yaml"),
+        ];
+        assert_eq!(found, expected);
+    }
 
     #[test]
     fn git_sees_no_key_of_the_run_or_of_a_cloud() {

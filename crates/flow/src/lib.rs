@@ -12,6 +12,7 @@ pub mod git;
 pub mod invocation;
 mod judging;
 pub mod materialize;
+mod module_calls;
 pub mod modules;
 pub mod operate;
 pub mod outcome;

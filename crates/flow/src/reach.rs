@@ -3,7 +3,7 @@
 //! None of it shows in the difference of two emissions, so each is looked for by itself.
 
 use crate::git::{GitError, Repository, short};
-use crate::modules;
+use crate::{module_calls, modules};
 use csis_engine::materialise::{LOCK, PRIVATE};
 use csis_values::Diagnostic;
 use csis_values::tree::Tree;
@@ -95,14 +95,19 @@ pub fn modules_beside(root: &Path, tree: &Tree) -> Vec<PathBuf> {
 /// Links on the way to one file, more than any system follows.
 const LINKS: usize = 64;
 
-/// Where the folder lies, every link on the way to it and in it, and where they lead: a change to any of them is one of the code.
+/// Where the folder lies, every link on the way to it and in it, where they lead, and what their code names by a path: a change to any of them is one of the
+/// code.
 fn real_folders(folder: &Path) -> Vec<PathBuf> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![folder.to_owned()];
     while let Some(path) = open.pop() {
         let Some(real) = follow(&path, &mut found) else { continue };
-        if seen.insert(real.clone()) && real.is_dir() {
+        if !seen.insert(real.clone()) {
+            continue;
+        }
+        open.extend(module_calls::named(&real));
+        if real.is_dir() {
             open.extend(fs_err::read_dir(&real).into_iter().flatten().flatten().map(|entry| entry.path()));
         }
     }

@@ -40,6 +40,7 @@ pub struct Pull {
     pub head: String,
     pub base: String,
     pub base_branch: String,
+    pub default_branch: Option<String>,
     pub draft: bool,
     /// The repository is not one that everybody reads.
     pub private: bool,
@@ -55,6 +56,7 @@ pub struct Merging {
     /// The pull request that is queued, as the queue's branch names it.
     pub pull: Option<u64>,
     pub base: String,
+    pub default_branch: Option<String>,
     pub private: bool,
 }
 
@@ -204,7 +206,7 @@ fn parse(name: &str, repo: &Repo, actor: &str, bytes: &[u8]) -> Result<Event, St
         return Ok(Event::Dispatch(Dispatch { default_branch, private }));
     }
     let payload: Payload = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let private = payload.repository.private;
+    let RawRepository { private, default_branch } = payload.repository;
     let lacks = |what: &str| format!("it has no `{what}`");
     match name {
         "pull_request" => {
@@ -224,6 +226,7 @@ fn parse(name: &str, repo: &Repo, actor: &str, bytes: &[u8]) -> Result<Event, St
                 head: commit(&raw.head.sha)?,
                 base: commit(&raw.base.sha)?,
                 base_branch: raw.base.branch,
+                default_branch,
                 draft: raw.draft,
                 private,
                 fork: from != Some(repo.to_string().to_ascii_lowercase()),
@@ -233,7 +236,7 @@ fn parse(name: &str, repo: &Repo, actor: &str, bytes: &[u8]) -> Result<Event, St
         "merge_group" => {
             let raw = payload.merge_group.ok_or_else(|| lacks("merge_group"))?;
             let (head, base) = (commit(&raw.head_sha)?, commit(&raw.base_sha)?);
-            Ok(Event::Merging(Merging { head, pull: queued(&raw.head_ref), base, private }))
+            Ok(Event::Merging(Merging { head, pull: queued(&raw.head_ref), base, default_branch, private }))
         }
         _ => {
             let raw = payload.workflow_run.ok_or_else(|| lacks("workflow_run"))?;

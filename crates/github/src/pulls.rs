@@ -32,19 +32,20 @@ pub async fn get(client: &Client, repo: &Repo, number: u64) -> Result<PullReques
     client.get(&repo.path(&format!("/pulls/{number}"))).await
 }
 
-/// The pull request whose head is this branch (`owner:branch`) at this commit. Asked of GitHub: a run's own word for it is anybody's.
+/// The pull requests whose head is this branch (`owner:branch`) at this commit, each to another base. Asked of GitHub: a run's own word for it is anybody's.
 pub async fn of_head(
     client: &Client,
     repo: &Repo,
     label: &str,
     sha: &str,
     which: Which,
-) -> Result<Option<PullRequest>, ApiError> {
+) -> Result<Vec<PullRequest>, ApiError> {
     let state = match which {
         Which::Open => "open",
         Which::Closed => "closed",
     };
     let path = repo.path(&format!("/pulls?state={state}&head={}", encoded(label)));
-    let all: Vec<PullRequest> = client.pages(&path, None, 300).await?;
-    Ok(all.into_iter().find(|pull| pull.head.sha.eq_ignore_ascii_case(sha)))
+    let mut all: Vec<PullRequest> = client.pages(&path, None, 300).await?;
+    all.retain(|pull| pull.head.sha.eq_ignore_ascii_case(sha));
+    Ok(all)
 }

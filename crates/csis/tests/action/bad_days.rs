@@ -98,6 +98,18 @@ fn a_run_that_had_nothing_to_announce_keeps_what_is_newer() {
     ran.tells(&["newer run"]);
 }
 
+/// An older green check of this commit must not speak for a run that failed.
+#[test]
+fn a_run_that_fails_says_so_in_the_summary_and_in_the_check() {
+    let mut stage = Stage::planned(grows);
+    stage.run().ends(0);
+    stage.input("aws-read-role", "arn:aws:iam::123456789012:role/csis-read");
+    let ran = stage.run().ends(2);
+    assert!(ran.summary.contains("`id-token: write`"), "{}", ran.summary);
+    let newest = stage.checks().into_iter().max_by_key(|check| check.id).unwrap();
+    assert_eq!((newest.name.as_str(), newest.conclusion.as_deref()), ("csis plan", Some("failure")));
+}
+
 #[test]
 fn three_thousand_files_cost_no_call_more() {
     let stage = Stage::planned(|harbor| {

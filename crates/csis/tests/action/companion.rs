@@ -3,7 +3,7 @@
 use crate::review::grows;
 use crate::stage::{COMPANION, REPO, Ran, Stage};
 use crate::support::{Harbor, seal};
-use csis_bench_github::{App, Permissions};
+use csis_bench_github::{App, NewPull, Permissions};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ fn the_companion_folds_the_comment_of_a_fork_s_closed_pull_request() {
     let mut stage = fork();
     stage.run().ends(0);
     companion(&mut stage).ends(0);
-    fs::remove_file(handed(&stage)).unwrap();
+    assert!(!handed(&stage).exists(), "a workspace that is kept would hand it to the next run");
     stage.github.state(|state| state.repo(REPO).issue(7).open = false);
     companion(&mut stage).ends(0).tells(&["1 of csis's comments folded"]);
     assert!(stage.comments()[0].body.contains("state=closed"), "{}", stage.comment());
@@ -98,6 +98,7 @@ fn an_artifact_that_is_no_report_of_csis_is_refused() {
     let cases: &[(&str, Change)] = &[
         ("no json", |stage| fs::write(handed(stage), "<html>").unwrap()),
         ("another shape", |stage| fs::write(handed(stage), r#"{"schema": 1, "roots": "all"}"#).unwrap()),
+        ("no report", |stage| fs::write(handed(stage), r#"{"pull": 7, "report": {"schema": 1}}"#).unwrap()),
         ("a link", |stage| {
             let secret = stage.harbor.outside().join("secret");
             fs::copy(handed(stage), &secret).unwrap();
@@ -120,8 +121,8 @@ fn a_report_that_lies_is_counted_anew_and_its_texts_are_inert() {
     let mut stage = fork();
     stage.run().ends(0);
     let mut report: Value = serde_json::from_slice(&fs::read(handed(&stage)).unwrap()).unwrap();
-    report["verdict"] = json!("pass");
-    report["tree"]["name"] = json!("x`</sub> @acme/owners ![](http://x.invalid/a.png)");
+    report["report"]["verdict"] = json!("pass");
+    report["report"]["tree"]["id"] = json!("x`</sub> @acme/owners ![](http://x.invalid/a.png)");
     fs::write(handed(&stage), report.to_string()).unwrap();
     companion(&mut stage).ends(0);
     let comment = stage.comment();
@@ -158,4 +159,35 @@ fn a_fork_of_a_tree_with_encrypted_values_is_judged_and_opens_nothing() {
         let report = fs::read_to_string(handed(&stage)).unwrap();
         assert!(!report.contains("s3cr-of-the-team"), "{report}");
     }
+}
+
+/// One head of two pull requests, each to a branch of its own: what a run found is said where it was found.
+#[test]
+fn of_two_pull_requests_of_one_head_each_is_told_its_own() {
+    for (pull, told) in [(7, true), (8, false), (9, false)] {
+        let mut stage = fork();
+        stage.run().ends(0);
+        let head = stage.head.clone();
+        stage.github.state(|state| {
+            state.repo(REPO).branches.insert("other".into(), "3".repeat(40));
+            state.add_pull(REPO, NewPull::from("change").by("mallory").at(&head).into("other").number(8));
+            state.repo(REPO).pull(8).head_repo = Some("mallory/harbor".into());
+        });
+        let mut report: Value = serde_json::from_slice(&fs::read(handed(&stage)).unwrap()).unwrap();
+        assert_eq!(report["pull"], 7);
+        report["pull"] = json!(pull);
+        fs::write(handed(&stage), report.to_string()).unwrap();
+        companion(&mut stage).ends(if pull == 9 { 1 } else { 0 });
+        assert_eq!(stage.comments().len(), usize::from(told), "{pull}");
+        let other = stage.github.state(|state| state.comments(REPO, 8));
+        assert_eq!(other.len(), usize::from(pull == 8), "{pull}");
+    }
+}
+
+#[test]
+fn the_run_of_a_fork_s_closed_pull_request_asks_for_nothing() {
+    let mut stage = fork();
+    stage.event["action"] = json!("closed");
+    stage.run().ends(0).hides(&["permission"]);
+    assert_eq!(stage.github.calls().len(), 0);
 }

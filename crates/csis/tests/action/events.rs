@@ -141,6 +141,35 @@ fn in_a_queue_a_code_owner_s_word_on_the_pull_request_counts() {
 }
 
 #[test]
+fn in_a_queue_a_word_on_another_head_than_the_queued_one_does_not_count() {
+    let mut stage = Stage::planned(reaches);
+    stage.queue();
+    let head = stage.github.state(|state| state.push(REPO, 7));
+    allow(&stage, &App::github_actions(), "success", &head, Some(format!("csis-reach {head}")));
+    assert_eq!(stage.run().output("verdict"), "not-judged");
+}
+
+/// The group before it may hold what nobody allowed.
+#[test]
+fn in_a_queue_the_groups_before_are_held_against_the_default_branch() {
+    let mut stage = Stage::planned(grows);
+    stage.with_origin();
+    // As if another change were queued before it.
+    stage.git(&["switch", "--quiet", "main"]);
+    stage.harbor.write(".github/workflows/other.yml", "on: push\n");
+    stage.git(&["add", "--all", ":/"]);
+    stage.git(&["commit", "--quiet", "--message", "before"]);
+    let before = stage.git(&["rev-parse", "HEAD"]).stdout.trim().to_owned();
+    stage.git(&["merge", "--quiet", "--no-ff", "--message", "group", "change"]);
+    stage.git(&["switch", "--quiet", "--detach"]);
+    stage.git(&["branch", "--quiet", "--force", "main", &stage.base]);
+    stage.queue();
+    stage.event["merge_group"]["base_sha"] = json!(before);
+    let ran = stage.run();
+    assert_eq!(ran.output("verdict"), "not-judged", "{}", ran.said.all());
+}
+
+#[test]
 fn a_run_by_hand_reviews_the_tree_as_it_is_and_uses_credentials_on_the_default_branch_alone() {
     let run = |reference: &str| {
         let mut stage = Stage::planned(grows);
@@ -148,7 +177,12 @@ fn a_run_by_hand_reviews_the_tree_as_it_is_and_uses_credentials_on_the_default_b
         let head = stage.base.clone();
         stage.set("GITHUB_EVENT_NAME", "workflow_dispatch").set("GITHUB_REF", reference).set("GITHUB_SHA", &head);
         stage.event = json!({"repository": stage.event["repository"], "ref": reference, "inputs": Value::Null});
-        stage.run()
+        let ran = stage.run();
+        // It compares with nothing, so it leaves nothing that would stand for a review of this commit.
+        let checks = stage.github.state(|state| state.check_runs(REPO, &head));
+        assert_eq!(checks.iter().map(|check| check.name.as_str()).collect::<Vec<_>>(), ["csis plan (by hand)"]);
+        assert!(!checks[0].text.clone().unwrap_or_default().contains("csis-record"), "{:?}", checks[0].text);
+        ran
     };
     let there = run("refs/heads/main").ends(0);
     assert_eq!(there.output("verdict"), "pass", "{}", there.summary);

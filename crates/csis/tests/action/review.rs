@@ -42,8 +42,8 @@ fn a_first_review_is_one_comment_a_check_run_a_summary_and_outputs() {
 }
 
 /// The record of the review of the head.
-fn record(stage: &Stage) -> serde_json::Value {
-    let text = stage.checks()[0].text.clone().unwrap();
+pub fn record(stage: &Stage) -> serde_json::Value {
+    let text = stage.checks().iter().max_by_key(|check| check.id).unwrap().text.clone().unwrap();
     let hash = text.lines().find(|line| line.contains("csis-record")).unwrap().rsplit(' ').next().unwrap();
     csis_github::record::join([text.as_str()], hash).unwrap()
 }
@@ -195,4 +195,38 @@ fn a_planned_review_on_real_parts_shows_what_the_provider_would_do() {
     assert_eq!(ran.output("changes").matches(r#""update":1"#).count(), 1, "{:?}", ran.outputs);
     let calls = stage.github.calls();
     assert!(calls.len() <= 12, "{calls}");
+}
+
+#[test]
+fn jobs_of_a_matrix_have_a_comment_and_a_check_each() {
+    let mut stage = Stage::planned(grows);
+    stage.run().ends(0);
+    for (input, value) in [("only-runtime", "aws-west"), ("apply-runtime", "aws-west")] {
+        stage.input(input, value);
+        stage.run();
+        stage.input(input, "");
+    }
+    stage.set("GITHUB_JOB", "another");
+    stage.run();
+    assert_eq!(stage.comments().len(), 4);
+    let checks = stage.checks();
+    let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+    assert_eq!(names.iter().filter(|name| **name == "csis plan (aws-west)").count(), 2, "{names:?}");
+}
+
+/// Links of a tree lead somewhere in the base as they do in the change: what stands behind one is no addition.
+#[test]
+fn a_tree_with_links_is_compared_through_them() {
+    let mut stage = Stage::from_base(
+        "",
+        |harbor| {
+            std::fs::rename(harbor.path("storages"), harbor.path("elsewhere")).unwrap();
+            std::os::unix::fs::symlink("elsewhere", harbor.path("storages")).unwrap();
+        },
+        grows,
+    );
+    stage.with_session();
+    let ran = stage.run().ends(0).hides(&["base-unreadable"]);
+    let comment = stage.comment();
+    assert!(comment.contains("Generated files: 1 changed"), "{comment}\n{}", ran.said.all());
 }

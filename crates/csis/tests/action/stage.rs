@@ -32,6 +32,8 @@ pub struct Stage {
     pub number: u64,
     pub base: String,
     pub head: String,
+    /// The branch that the pull request goes to.
+    onto: String,
     pub event: Value,
     /// Of the job, beside what every job has.
     pub environment: BTreeMap<String, String>,
@@ -120,6 +122,7 @@ impl Stage {
             number: 7,
             base: String::new(),
             head: String::new(),
+            onto: "main".into(),
             event: Value::Null,
             environment: BTreeMap::new(),
             harbor,
@@ -140,16 +143,42 @@ impl Stage {
         stage
     }
 
+    /// A remote of the repository as it is on GitHub, for runs that fetch from it.
+    pub fn with_origin(&mut self) -> &mut Stage {
+        let origin = self.place("origin.git");
+        if !origin.exists() {
+            let (from, to) = (self.workspace(), origin.to_str().unwrap().to_owned());
+            self.git(&["clone", "--quiet", "--bare", from.to_str().unwrap(), &to]);
+            self.git(&["remote", "add", "origin", &format!("file://{to}")]);
+        }
+        self.git(&["push", "--quiet", "--force", "origin", "--all"]);
+        self
+    }
+
     /// Git at the top of the repository.
     pub fn git(&self, arguments: &[&str]) -> Said {
         support::git(&self.workspace(), arguments)
     }
 
+    /// The pull request goes to another branch.
+    pub fn onto(&mut self, branch: &str) {
+        branch.clone_into(&mut self.onto);
+        self.merged();
+        let (head, base, number) = (self.head.clone(), self.base.clone(), self.number);
+        self.github.state(|state| {
+            let repo = state.repo(REPO);
+            repo.commits.extend([head.clone(), base]);
+            let pull = repo.pull(number);
+            (pull.head_sha, pull.base_branch) = (head, branch.to_owned());
+        });
+        self.event = self.pull_event("synchronize");
+    }
+
     /// Makes the merge that GitHub tries for the pull request, and checks it out.
     fn merged(&mut self) {
         let name = |reference: &str| self.git(&["rev-parse", reference]).stdout.trim().to_owned();
-        (self.base, self.head) = (name("main"), name("change"));
-        self.git(&["switch", "--quiet", "--detach", "main"]);
+        (self.base, self.head) = (name(&self.onto), name("change"));
+        self.git(&["switch", "--quiet", "--detach", &self.onto]);
         self.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "change"]);
     }
 
@@ -182,7 +211,7 @@ impl Stage {
             "pull_request": {
                 "number": self.number, "title": "Change", "draft": false, "merged": false, "user": {"login": "mona"},
                 "head": {"ref": "change", "sha": self.head, "repo": repo},
-                "base": {"ref": "main", "sha": self.base, "repo": repo},
+                "base": {"ref": self.onto, "sha": self.base, "repo": repo},
             },
         })
     }
@@ -212,7 +241,7 @@ impl Stage {
             json!({"head_sha": merge, "base_sha": self.base, "head_ref": branch, "base_ref": "refs/heads/main"});
         self.event =
             json!({"action": "checks_requested", "merge_group": group, "repository": self.event["repository"]});
-        self.set("GITHUB_EVENT_NAME", "merge_group");
+        self.set("GITHUB_EVENT_NAME", "merge_group").with_origin();
         merge
     }
 

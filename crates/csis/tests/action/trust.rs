@@ -247,3 +247,103 @@ fn another_folder_for_the_emission_leaves_no_lock_and_no_edit_behind() {
     assert!(ran.said.all().contains("records-edited"), "{}", ran.said.all());
     assert!(ran.summary.contains("which providers are run"), "{}", ran.summary);
 }
+
+/// What a module of the tree calls beside the tree is code as well, and a part of what was judged.
+#[test]
+fn a_module_that_a_module_calls_is_reach_and_in_the_record_s_key() {
+    let calls = |harbor: &Harbor| {
+        harbor.write("../../shared/called/main.tf", "# called\n");
+        let text = harbor.read("tfmodules/aws_instance/main.tf");
+        harbor.write(
+            "tfmodules/aws_instance/main.tf",
+            format!("{text}\nmodule \"more\" {{\n  source = \"../../../../shared/called\"\n}}\n"),
+        );
+    };
+    let mut stage = Stage::from_base("infra/west", calls, |harbor| {
+        grows(harbor);
+        harbor.write("../../shared/called/main.tf", "# other\n");
+    });
+    stage.input("root", "infra/west").with_session();
+    let ran = stage.run();
+    assert_eq!(ran.output("verdict"), "not-judged", "{}", ran.said.all());
+    assert!(stage.comment().contains("the code of modules"), "{}", stage.comment());
+    let first = crate::review::record(&stage);
+    stage.push(|harbor| {
+        harbor.write("../../shared/called/main.tf", "# yet another\n");
+    });
+    stage.run();
+    assert_ne!(crate::review::record(&stage)["inputs"], first["inputs"]);
+}
+
+/// A branch that a pull request goes to may hold what nobody allowed: only what the default branch holds was.
+#[test]
+fn a_base_that_is_not_the_default_branch_brings_its_own_reach_along() {
+    let stacked = |base: fn(&Harbor)| {
+        let mut stage = Stage::planned(|_| {});
+        // The branch that the pull request goes to, on top of the default one.
+        stage.git(&["switch", "--quiet", "--create", "below", "main"]);
+        base(&stage.harbor);
+        stage.git(&["add", "--all", ":/"]);
+        stage.git(&["commit", "--quiet", "--allow-empty", "--message", "below"]);
+        stage.git(&["switch", "--quiet", "change"]);
+        stage.git(&["rebase", "--quiet", "below"]);
+        grows(&stage.harbor);
+        stage.git(&["commit", "--quiet", "--all", "--message", "change"]);
+        stage.onto("below");
+        stage.with_origin();
+        stage
+    };
+    let plain = stacked(|harbor| {
+        harbor.write("README.md", "words\n");
+    });
+    assert_eq!(plain.run().output("verdict"), "pass");
+    let mut reaching = stacked(|harbor| {
+        harbor.write(".github/workflows/deploy.yml", "on: push\n");
+    });
+    reaching.with_identity().input("aws-read-role", ROLE);
+    let ran = reaching.run();
+    assert_eq!(ran.output("verdict"), "not-judged", "{}", ran.said.all());
+    assert!(reaching.comment().contains("workflows"), "{}", reaching.comment());
+    assert_eq!(reaching.github.calls().of("GET", "/oidc/").len(), 0);
+    // A code owner's word on the head counts here too.
+    let head = reaching.head.clone();
+    allow(&reaching, &App::github_actions(), "success", &head, Some(format!("csis-reach {head}")));
+    assert_eq!(reaching.run().output("verdict"), "pass");
+    // A default branch that cannot be fetched was compared with nothing.
+    let lost = stacked(|_| {});
+    lost.git(&["remote", "remove", "origin"]);
+    let ran = lost.run();
+    assert_eq!(ran.output("verdict"), "not-judged", "{}", ran.said.all());
+}
+
+#[test]
+fn an_engine_of_the_checkout_is_not_run() {
+    for place in ["bin/engine", "linked"] {
+        let mut stage = Stage::planned(|harbor| {
+            grows(harbor);
+            harbor.write("bin/engine", "#!/bin/sh\ntouch ran\n");
+            std::os::unix::fs::symlink(harbor.outside().join("engine"), harbor.path("linked")).unwrap();
+        });
+        let path = stage.workspace().join(place);
+        for engine in [path.to_str().unwrap(), &format!("./{place}")] {
+            stage.input("engine", engine);
+            stage.run().ends(2).tells(&["lies in the workspace"]);
+        }
+        assert!(!stage.workspace().join("ran").exists());
+    }
+}
+
+#[test]
+fn a_token_in_the_checkout_s_configuration_is_told() {
+    for (name, value, told) in [
+        ("remote.origin.url", "https://x-access-token:ghp_0123@github.com/acme/harbor", true),
+        ("url.https://ghp_0123@github.com/.insteadOf", "https://github.com/", true),
+        ("remote.origin.url", "https://github.com/acme/harbor", false),
+        ("remote.origin.url", "ssh://git@github.com/acme/harbor", false),
+    ] {
+        let stage = Stage::planned(grows);
+        stage.git(&["config", name, value]);
+        let ran = stage.run().ends(0).hides(&["ghp_0123"]);
+        assert_eq!(ran.said.all().contains("checkout-token"), told, "{name} {value}");
+    }
+}

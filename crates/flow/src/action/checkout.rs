@@ -22,19 +22,33 @@ pub fn has(repository: &Repository, commit: &str) -> bool {
     run(&repository.top, &["cat-file", "-e", &format!("{commit}^{{tree}}")], None).is_ok()
 }
 
-/// Whether the checkout's own configuration holds what a fetch is authorised with; engines read that file.
+/// Whether the checkout's own configuration holds what a fetch is authorised with, as a header or in an address; engines read that file.
 pub fn keeps_a_token(repository: &Repository) -> bool {
-    let asked = ["config", "--local", "--includes", "--name-only", "--get-regexp", r"^http\..*extraheader$"];
-    run(&repository.top, &asked, None).is_ok_and(|said| !said.is_empty())
+    let asked = |what: &str| {
+        let said = run(&repository.top, &["config", "--local", "--includes", "--get-regexp", what], None);
+        String::from_utf8_lossy(&said.unwrap_or_default()).into_owned()
+    };
+    let with_user = |word: &str| {
+        let host = word.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+        host.and_then(|host| host.rsplit_once('@')).is_some_and(|(user, _)| user != "git")
+    };
+    !asked(r"^http\..*extraheader$").is_empty()
+        || asked(r"^(remote\..*url|url\..*insteadof)$").split_whitespace().any(with_user)
 }
 
-/// Fetches one commit that a shallow checkout lacks. The token reaches git through its environment, and only for the server that it belongs to.
-pub fn fetch(repository: &Repository, context: &Context, token: Option<&Secret>, commit: &str) -> Result<(), GitError> {
+/// Fetches one commit, or the one that a branch (`refs/heads/NAME`) stands at, and tells its id. The token reaches git through its environment, and only for
+/// the server that it belongs to.
+pub fn fetch(
+    repository: &Repository,
+    context: &Context,
+    token: Option<&Secret>,
+    what: &str,
+) -> Result<String, GitError> {
     let failed = |said: String| GitError::Failed { command: "fetch".into(), said };
     let mut command = git::command(&repository.top);
     command
         .args(["-c", "protocol.ext.allow=never"])
-        .args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "origin", commit])
+        .args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "origin", what])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -48,7 +62,9 @@ pub fn fetch(repository: &Repository, context: &Context, token: Option<&Secret>,
     }
     let output = command.output().map_err(|_| GitError::NoGit)?;
     if output.status.success() {
-        return hand_over(repository);
+        let fetched = run(&repository.top, &["rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}"], None);
+        hand_over(repository)?;
+        return Ok(String::from_utf8_lossy(&fetched?).trim().to_owned());
     }
     // Git may repeat what it was given.
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();

@@ -15,6 +15,8 @@ use csis_github::sticky::{Sticky, Written};
 use csis_report::review::{self, RunFacts};
 use csis_report::{Detail, MarkdownOptions};
 use csis_values::{Diagnostic, sha256};
+use serde::Deserialize;
+use serde_json::Value;
 use std::io::Read as _;
 use std::sync::Arc;
 
@@ -44,11 +46,13 @@ async fn attempt(begun: &Begun<'_>, run: &Run) -> Result<Outcome, Outcome> {
     let Some(bytes) = read(begun)? else {
         // The run that a closed pull request starts may write as little as the others.
         let folded = async {
-            let closed = pulls::of_head(client, &begun.context.repo, label, &run.head, Which::Closed).await?;
-            let Some(pull) = closed else { return Ok(0) };
-            let place =
-                Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number: pull.number };
-            super::fold(&place, pull.merged_at.is_some(), (run.id, run.attempt)).await
+            let mut count = 0;
+            for pull in pulls::of_head(client, &begun.context.repo, label, &run.head, Which::Closed).await? {
+                let place =
+                    Conversation { client: Arc::clone(client), repo: begun.context.repo.clone(), number: pull.number };
+                count += super::fold(&place, pull.merged_at.is_some(), (run.id, run.attempt)).await?;
+            }
+            Ok(count)
         };
         return match folded.await {
             Ok(0) => Err(quiet("the run left no report: it was not a stranger's, or it failed")),
@@ -59,20 +63,32 @@ async fn attempt(begun: &Begun<'_>, run: &Run) -> Result<Outcome, Outcome> {
             }
         };
     };
-    let pull = match pulls::of_head(client, &begun.context.repo, label, &run.head, Which::Open).await {
-        Ok(Some(pull)) => pull,
-        Ok(None) => return Err(quiet("no open pull request has this commit as its head any more")),
+    let open = match pulls::of_head(client, &begun.context.repo, label, &run.head, Which::Open).await {
+        Ok(open) if open.is_empty() => {
+            return Err(quiet("no open pull request has this commit as its head any more"));
+        }
+        Ok(open) => open,
         Err(error) => {
             told.refused("comment", &error);
             return Err(Outcome::new(Exit::Failed).findings(told.findings));
         }
     };
-    let report = csis_report::from_json(&bytes).map_err(|error| {
+    let unreadable = |why: String| {
         Outcome::new(Exit::Failed).findings(vec![
-            Diagnostic::error("artifact", format!("the report of the run cannot be read: {error}"))
+            Diagnostic::error("artifact", format!("the report of the run cannot be read: {why}"))
                 .help("run csis of the same release in both workflows"),
         ])
-    })?;
+    };
+    let mut handed: Handed = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+    let report = csis_report::from_json(handed.report.take().to_string()).map_err(|e| unreadable(e.to_string()))?;
+    // Of several with this very head, the artifact's word decides: whose head it is may speak to each of them.
+    let pull = match open.as_slice() {
+        [only] => only,
+        several => several
+            .iter()
+            .find(|pull| handed.pull == Some(pull.number))
+            .ok_or_else(|| unreadable("it is of none of the pull requests with this head".into()))?,
+    };
     let facts = RunFacts {
         head: run.head.clone(),
         run_url: format!("{}/{}/actions/runs/{}", begun.context.server, begun.context.repo, run.id),
@@ -111,7 +127,15 @@ async fn attempt(begun: &Begun<'_>, run: &Run) -> Result<Outcome, Outcome> {
     }
 }
 
-/// The artifact's report; none when the run left none.
+/// What the run of a stranger hands over.
+#[derive(Deserialize)]
+struct Handed {
+    #[serde(default)]
+    pull: Option<u64>,
+    report: Value,
+}
+
+/// The artifact's report; none when the run left none. It is taken away: a workspace that is kept would hand it to the next run.
 fn read(begun: &Begun<'_>) -> Result<Option<Vec<u8>>, Outcome> {
     let path = begun.context.workspace.join(HANDED);
     let bad = |why: String| {
@@ -127,6 +151,8 @@ fn read(begun: &Begun<'_>) -> Result<Option<Vec<u8>>, Outcome> {
     std::fs::File::open(&path)
         .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
         .map_err(|error| bad(error.to_string()))?;
+    // Where it cannot be removed nothing else is lost.
+    let _ = std::fs::remove_file(&path);
     if bytes.len() as u64 > LARGEST {
         return Err(bad(format!("it is larger than {} MiB", LARGEST >> 20)));
     }

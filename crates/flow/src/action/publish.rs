@@ -2,6 +2,7 @@
 
 use crate::action::Begun;
 use crate::action::board::{Commenting, Last};
+use crate::action::inputs::Inputs;
 use crate::action::{record, review};
 use crate::git::Repository;
 use crate::outcome::{Exit, Outcome};
@@ -64,10 +65,13 @@ impl Told {
     }
 }
 
-/// The name of the check run, one for each tree of a repository and job of a matrix.
-pub fn check_name(prefix: &str, only_runtime: Option<&str>) -> String {
-    let parts: Vec<&str> =
-        [Some(prefix).filter(|prefix| !prefix.is_empty()), only_runtime].into_iter().flatten().collect();
+/// The name of the check run, one for each tree of a repository and job of a matrix. A run by hand compares with nothing: what it finds must not stand for the
+/// review of a pull request of the same commit.
+fn check_name(begun: &Begun<'_>, subject: &review::Subject, prefix: &str) -> String {
+    let Inputs { only_runtime, apply_runtime, .. } = begun.inputs;
+    let by_hand = subject.base.is_none().then_some("by hand");
+    let parts = [Some(prefix).filter(|prefix| !prefix.is_empty()), only_runtime.as_deref(), apply_runtime.as_deref()];
+    let parts: Vec<&str> = parts.into_iter().chain([by_hand]).flatten().collect();
     if parts.is_empty() { "csis plan".into() } else { format!("csis plan ({})", parts.join(", ")) }
 }
 
@@ -114,7 +118,9 @@ pub async fn report(
     let marks = csis_report::review::marks(report);
     let mut checked = false;
     if let (None, Some(client)) = (subject.stranger, &begun.client) {
-        let kept = salt.map(|salt| record::of(begun, subject, repository, &judged, &salt));
+        // Of a tree that is compared with nothing there is no change to land.
+        let kept =
+            salt.filter(|_| subject.base.is_some()).map(|salt| record::of(begun, subject, repository, &judged, &salt));
         let check = check(begun, subject, repository, report, exit, &marks);
         match send(client, begun, check, kept.as_ref()).await {
             Ok(()) => checked = true,
@@ -133,7 +139,7 @@ pub async fn report(
     write_summary(begun, &summary, &mut told);
     let kept = keep(begun, REPORT, csis_report::json(report).as_bytes(), &mut told);
     if subject.stranger.is_some() {
-        let handed = serde_json::to_vec(report).unwrap_or_default();
+        let handed = serde_json::to_vec(&json!({ "pull": subject.number, "report": report })).unwrap_or_default();
         keep(begun, HANDED, &handed, &mut told);
     }
     let reason = reason(report, exit);
@@ -189,10 +195,36 @@ pub fn cancelled(begun: &Begun<'_>) {
     set_outputs(begun, &[("verdict", "failed"), ("failure-reason", "cancelled")], &mut told);
 }
 
-/// A run that could not begin its work.
-pub fn failed(begun: &Begun<'_>, outcome: &Outcome, mut told: Told) {
+/// A run that could not do its work. An older run's green check on this commit does not speak for it.
+pub async fn failed(
+    begun: &Begun<'_>,
+    subject: &review::Subject,
+    repository: &Repository,
+    outcome: &Outcome,
+    facts: &RunFacts,
+    mut told: Told,
+) -> Vec<Diagnostic> {
+    write_summary(begun, &csis_report::review::failed(facts, &outcome.findings), &mut told);
+    if let (None, Some(client)) = (subject.stranger, &begun.client) {
+        let first = outcome.findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
+        let check = Check {
+            name: check_name(begun, subject, &repository.prefix),
+            head: subject.head.clone(),
+            external_id: format!("failed {}.{}", begun.context.run, begun.context.attempt),
+            details_url: begun.context.run_url(),
+            conclusion: Conclusion::Failure,
+            title: one_line(&first, TITLE),
+            summary: "The summary of the run says what to do.".into(),
+            text: String::new(),
+            annotations: Vec::new(),
+        };
+        if let Err(error) = send(client, begun, check, None).await {
+            told.refused("check run", &error);
+        }
+    }
     let reason = outcome.findings.first().map(|f| f.code.to_string()).unwrap_or_default();
     set_outputs(begun, &[("verdict", "failed"), ("failure-reason", &reason)], &mut told);
+    told.findings
 }
 
 fn check(
@@ -209,7 +241,7 @@ fn check(
         _ => Conclusion::Failure,
     };
     Check {
-        name: check_name(&repository.prefix, begun.inputs.only_runtime.as_deref()),
+        name: check_name(begun, subject, &repository.prefix),
         head: subject.head.clone(),
         external_id: report.digest.clone(),
         details_url: begun.context.run_url(),

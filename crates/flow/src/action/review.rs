@@ -4,7 +4,7 @@ use crate::action::board::{Board, Commenting, Last};
 use crate::action::inputs::{CommentInput, DetailInput, Inputs};
 use crate::action::publish::{self, Told};
 use crate::action::token::TokenFile;
-use crate::action::{Begun, checkout, roles, widening};
+use crate::action::{Begun, allowance, checkout, roles};
 use crate::git::{Repository, short};
 use crate::judging::{self, FailOn};
 use crate::outcome::{Exit, Outcome};
@@ -14,10 +14,10 @@ use csis_engine::{Credentials, Progress};
 use csis_github::comments::Conversation;
 use csis_github::identity::Minter;
 use csis_github::marker::{Marker, State};
-use csis_github::{ApiError, checks, pulls};
+use csis_github::{Context, Dispatch, Merging, Pull};
 use csis_report::review::{self, RunFacts};
 use csis_values::report::Report;
-use csis_values::{Diagnostic, Severity, sha256};
+use csis_values::{Diagnostic, sha256};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,8 +34,70 @@ pub struct Subject {
     pub private: bool,
     /// Whose change it is where it gets no credential, and so no plan.
     pub stranger: Option<&'static str>,
+    pub default_branch: Option<String>,
     /// Why one of this repository is planned without credentials, whatever it holds.
     pub withheld: Option<String>,
+}
+
+impl Subject {
+    pub fn of_pull(pull: Pull) -> Subject {
+        let stranger = if pull.fork {
+            Some("a fork")
+        } else if pull.dependabot {
+            Some("Dependabot")
+        } else {
+            None
+        };
+        Subject {
+            number: Some(pull.number),
+            queued: None,
+            head: pull.head,
+            base: Some(BaseCommit::OfMerge { branch: pull.base_branch }),
+            private: pull.private,
+            stranger,
+            default_branch: pull.default_branch,
+            withheld: None,
+        }
+    }
+
+    pub fn of_group(group: Merging) -> Subject {
+        Subject {
+            number: None,
+            queued: group.pull,
+            head: group.head,
+            base: Some(BaseCommit::Commit { commit: group.base }),
+            private: group.private,
+            stranger: None,
+            default_branch: group.default_branch,
+            withheld: None,
+        }
+    }
+
+    /// A tree that nothing is compared with gets no credential but on the default branch: only what that holds was allowed by somebody.
+    pub fn by_hand(context: &Context, dispatch: Dispatch) -> Subject {
+        let Dispatch { default_branch, private } = dispatch;
+        let is_default =
+            default_branch.as_ref().is_some_and(|branch| context.reference == format!("refs/heads/{branch}"));
+        Subject {
+            number: None,
+            queued: None,
+            head: context.sha.clone(),
+            base: None,
+            private,
+            stranger: None,
+            withheld: (!is_default).then(|| format!("{} is not known to be the default branch", context.reference)),
+            default_branch,
+        }
+    }
+
+    /// Whether the base is what the default branch holds, as far as the event tells.
+    pub fn is_onto_default(&self) -> bool {
+        match &self.base {
+            Some(BaseCommit::OfMerge { branch }) => self.default_branch.as_ref() == Some(branch),
+            // A queue's group stands on the groups before it.
+            Some(BaseCommit::Commit { .. }) | None => false,
+        }
+    }
 }
 
 /// How the base is found.
@@ -55,8 +117,6 @@ const LEFT: Duration = Duration::from_secs(7);
 const SESSION: &str = "csis-review";
 /// The executables that the image brings, by kind; csis runs no other.
 const ENGINES: &[&str] = &["tofu", "packer"];
-/// The app whose token a job has by itself.
-const ACTIONS: &str = "github-actions";
 
 pub async fn run(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) -> Outcome {
     match Box::pin(attempt(begun, subject, log)).await {
@@ -88,7 +148,7 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
             && (repository.prefix.is_empty() || !is_touched_from_outside(invocation, base))
     });
     let mine = Marker {
-        key: key(&repository.prefix, inputs),
+        key: key(&repository.prefix, &context.job, inputs),
         head: subject.head.clone(),
         run: context.run,
         attempt: context.attempt,
@@ -97,6 +157,15 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
     };
 
     let mut told = Told::default();
+    if subject.stranger.is_none() && invocation.children.user.is_none() {
+        told.findings.push(
+            Diagnostic::warning(
+                "engine-user",
+                "engines run as csis's own user, who can read what this job was given, its token included",
+            )
+            .help("let the container run as root, its default: csis then gives engines a user of no right"),
+        );
+    }
     if checkout::keeps_a_token(&repository) {
         told.findings.push(
             Diagnostic::warning("checkout-token", "the checkout keeps a token where engines can read it")
@@ -155,8 +224,8 @@ async fn attempt(begun: &Begun<'_>, subject: Subject, log: Arc<dyn Progress>) ->
                     told.refused("comment", &error);
                 }
             }
-            publish::failed(begun, &outcome, told);
-            Ok(outcome)
+            let told = publish::failed(begun, &subject, &repository, &outcome, &facts, told).await;
+            Ok(Outcome { findings: [outcome.findings, told].concat(), ..outcome })
         }
     }
 }
@@ -168,9 +237,10 @@ fn is_touched_from_outside(invocation: &Invocation, base: &Base) -> bool {
 }
 
 /// One comment a tree and job: what makes two jobs of a matrix differ is in the key.
-fn key(prefix: &str, inputs: &Inputs) -> String {
-    let parts = [prefix, inputs.only_runtime.as_deref().unwrap_or("")];
-    sha256(parts.join("\n")).get(..16).unwrap_or_default().to_owned()
+fn key(prefix: &str, job: &str, inputs: &Inputs) -> String {
+    let given = [&inputs.only_runtime, &inputs.apply_runtime, &inputs.engine];
+    let given = given.map(|input| input.as_deref().unwrap_or(""));
+    sha256([&[prefix, job][..], &given].concat().join("\n")).get(..16).unwrap_or_default().to_owned()
 }
 
 pub struct Base {
@@ -312,7 +382,7 @@ async fn credentials(
     }
     let withheld = match &subject.withheld {
         Some(why) => Some(why.clone()),
-        None => reach_refused(begun, subject, repository, base, change).await,
+        None => allowance::refused(begun, subject, repository, base, change).await,
     };
     if let Some(why) = withheld {
         invocation.children.credentials = Credentials::Nothing { why };
@@ -354,79 +424,6 @@ fn no_identity(environment: &std::collections::BTreeMap<String, String>) -> Diag
     } else {
         finding.help("add `id-token: write` under `permissions:` of the job")
     }
-}
-
-/// Why the change gets no credentials although it is one of this repository; none when it stays in its reach, or a code owner allowed this commit.
-async fn reach_refused(
-    begun: &Begun<'_>,
-    subject: &Subject,
-    repository: &Repository,
-    base: Option<&Base>,
-    change: &mut Change,
-) -> Option<String> {
-    let base = base?;
-    let workflows = repository
-        .changed_between(&base.commit, "HEAD", &[repository.top.join(".github")])
-        // What cannot be told is not taken for nothing.
-        .unwrap_or_else(|_| vec![".github".into()]);
-    let tree = &change.reading.tree;
-    let what = match &change.before {
-        Some((before, _)) => widening::of(before, tree, &change.reading.findings.0, &workflows),
-        None => vec!["a tree whose base does not load".into()],
-    };
-    if what.is_empty() {
-        return None;
-    }
-    let widened = what.join(", ");
-    if is_allowed(begun, subject).await {
-        change.reading.findings.push(Diagnostic::new(
-            Severity::Note,
-            "reach",
-            format!("this change widens its reach: {widened}; a code owner allowed this commit"),
-        ));
-        return None;
-    }
-    change.reading.findings.push(
-        Diagnostic::warning(
-            "reach",
-            format!("this change widens its reach, so it is planned without credentials: {widened}"),
-        )
-        .help(format!(
-            "a code owner reads it as code, allows commit `{}` with the workflow `allow-reach.yml`, and runs this job again",
-            subject.head
-        )),
-    );
-    Some(format!(
-        "this change widens its reach ({widened}), and no code owner has allowed commit {}",
-        short(&subject.head)
-    ))
-}
-
-/// The check run by which a code owner's word on a commit is kept.
-const REACH: &str = "csis / reach";
-
-async fn is_allowed(begun: &Begun<'_>, subject: &Subject) -> bool {
-    let Some(client) = &begun.client else { return false };
-    // A queue makes commits of its own: the word was given on the pull request's, which leaves the queue with its next push.
-    let head = match subject.queued {
-        Some(number) => match pulls::get(client, &begun.context.repo, number).await {
-            Ok(pull) => pull.head.sha,
-            Err(_) => return false,
-        },
-        None => subject.head.clone(),
-    };
-    // A job of this name is a check run as well; what a job does not choose is the external id.
-    let word = format!("csis-reach {head}");
-    let of_ours = |run: &checks::CheckRun| {
-        run.app.as_ref().is_some_and(|app| app.slug == ACTIONS)
-            && run.head_sha.eq_ignore_ascii_case(&head)
-            && run.external_id.as_deref() == Some(word.as_str())
-    };
-    let found: Result<Vec<checks::CheckRun>, ApiError> = checks::at(client, &begun.context.repo, &head, REACH).await;
-    let Ok(mut runs) = found else { return false };
-    runs.retain(of_ours);
-    // The newest word counts: an owner may take it back.
-    runs.iter().max_by_key(|run| run.id).is_some_and(|run| run.conclusion.as_deref() == Some("success"))
 }
 
 /// How much of the values a comment shows.
