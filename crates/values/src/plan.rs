@@ -174,6 +174,9 @@ pub struct OutputChange {
     pub sensitive: bool,
 }
 
+/// Data sources that run something or send what they are given to somebody: while a plan is made, and with its credentials.
+pub const ACTING_READS: &[&str] = &["external", "http", "aws_lambda_invocation"];
+
 /// Code that a plan would run outside any provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {

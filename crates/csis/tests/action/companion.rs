@@ -177,7 +177,7 @@ fn of_two_pull_requests_of_one_head_each_is_told_its_own() {
         assert_eq!(report["pull"], 7);
         report["pull"] = json!(pull);
         fs::write(handed(&stage), report.to_string()).unwrap();
-        companion(&mut stage).ends(if pull == 9 { 1 } else { 0 });
+        companion(&mut stage).ends(i32::from(pull == 9));
         assert_eq!(stage.comments().len(), usize::from(told), "{pull}");
         let other = stage.github.state(|state| state.comments(REPO, 8));
         assert_eq!(other.len(), usize::from(pull == 8), "{pull}");

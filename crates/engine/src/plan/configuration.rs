@@ -1,7 +1,7 @@
 //! The part of a plan's JSON that says what the root would run besides its providers' own work.
 
-use csis_values::plan::Code;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use csis_values::plan::{ACTING_READS, Code};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
 #[derive(Default)]
@@ -9,6 +9,8 @@ pub struct Configuration {
     pub code: Vec<Code>,
     /// Full names of the providers.
     pub providers: Vec<String>,
+    /// There was a root module to read.
+    pub is_whole: bool,
 }
 
 /// Where in the document the reader is.
@@ -83,16 +85,22 @@ impl<'de> Visitor<'de> for ConfigurationSeed<'_> {
                     types.push(one.kind);
                 }
             }
-            _ => while list.next_element::<IgnoredAny>()?.is_some() {},
+            // What is written otherwise than engines write it may hold anything.
+            _ => return Err(A::Error::custom("a part of the configuration is a list where an object belongs")),
         }
         Ok(types)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<String>, A::Error> {
-        if self.at == At::Resource {
-            return self.resource(map);
+        match self.at {
+            At::Resource => return self.resource(map),
+            At::Resources | At::Provisioners | At::Actions => {
+                return Err(A::Error::custom("a part of the configuration is an object where a list belongs"));
+            }
+            _ => {}
         }
         let ConfigurationSeed { found, at, prefix } = self;
+        found.is_whole |= at == At::Module;
         while let Some(key) = map.next_key::<String>()? {
             let inner = match (at, key.as_str()) {
                 (At::Configuration, "provider_config") => Some((At::Providers, String::new())),
@@ -142,8 +150,8 @@ impl ConfigurationSeed<'_> {
         for kind in provisioners {
             self.found.code.push(Code { what: format!("provisioner {kind}"), address: address.clone() });
         }
-        if mode == "data" && kind == "external" {
-            self.found.code.push(Code { what: "data external".into(), address });
+        if mode == "data" && ACTING_READS.contains(&kind.as_str()) {
+            self.found.code.push(Code { what: format!("data {kind}"), address });
         }
         Ok(Vec::new())
     }

@@ -219,7 +219,7 @@ impl<'de> Visitor<'de> for Document_<'_, '_> {
                 "configuration" => {
                     let mut found = Configuration::default();
                     map.next_value_seed(ConfigurationSeed::root(&mut found))?;
-                    state.plan.configured = true;
+                    state.plan.configured = found.is_whole;
                     state.plan.code.append(&mut found.code);
                     state.plan.providers.append(&mut found.providers);
                 }

@@ -317,3 +317,23 @@ fn actions_of_providers_are_code_and_unknown_parts_are_told() {
     );
     assert_eq!(plan.unknown_parts, ["reactor_shutdowns"]);
 }
+
+#[test]
+fn a_configuration_that_holds_nothing_or_is_written_oddly_is_not_taken_for_one_without_code() {
+    for (text, configured) in [
+        (r#"{"root_module":{}}"#, Some(true)),
+        ("null", Some(false)),
+        ("{}", Some(false)),
+        (r#"{"root_module":null}"#, Some(false)),
+        ("[]", None),
+        (r#"{"root_module":[]}"#, None),
+        (r#"{"root_module":{"resources":{"a":{"provisioners":[{"type":"local-exec"}]}}}}"#, None),
+        (r#"{"root_module":{"resources":[{"provisioners":{"0":{"type":"local-exec"}}}]}}"#, None),
+        (r#"{"root_module":{"module_calls":[{"module":{}}]}}"#, None),
+    ] {
+        let text = format!(r#"{{"format_version":"1.2","resource_changes":[],"configuration":{text}}}"#);
+        let (plan, _) = read(text.as_bytes(), reading(&Redactor::default(), None));
+        let found = (plan.document == Document::Plan).then_some(plan.configured);
+        assert_eq!(found, configured, "{text}");
+    }
+}

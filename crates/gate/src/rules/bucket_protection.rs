@@ -50,9 +50,20 @@ fn weakened(q: &Question<'_>, change: &Change) -> Option<String> {
             });
             (!with_its_storage).then(|| "it is removed".to_owned())
         }
-        Action::Update | Action::Replace | Action::ReplaceCreateFirst => turned_off(change),
+        Action::Update | Action::Replace | Action::ReplaceCreateFirst => turned_off(change).or_else(|| opened(change)),
+        Action::Create | Action::ForgetThenCreate => opened(change),
         _ => None,
     }
+}
+
+/// A block on public access that blocks less than a bucket has by itself.
+fn opened(change: &Change) -> Option<String> {
+    if change.kind != "aws_s3_bucket_public_access_block" {
+        return None;
+    }
+    let set = change.attributes.iter().flat_map(|attribute| attr::leaves(&attribute.path, &attribute.after));
+    let open = set.into_iter().find(|leaf| is_watched(&change.kind, leaf) && !is_on(leaf))?;
+    Some(format!("{} is not on", open.path))
 }
 
 fn turned_off(change: &Change) -> Option<String> {
@@ -61,6 +72,9 @@ fn turned_off(change: &Change) -> Option<String> {
         let after = attr::leaves(&attribute.path, &attribute.after);
         let lost = before.iter().any(|was| {
             let mut now = after.iter().filter(|leaf| leaf.path == was.path);
+            if was.name() == "delete_on_termination" {
+                return !is_on(was) && now.any(is_on);
+            }
             if is_retention(&was.path) {
                 // Each rule that was must stay at least as strict.
                 !now.any(|now| keeps(was, now))
@@ -68,6 +82,9 @@ fn turned_off(change: &Change) -> Option<String> {
                 is_watched(&change.kind, was) && is_on(was) && !now.any(is_on)
             }
         });
+        // A copy that was kept for ever has no such line.
+        let lost =
+            lost || after.iter().any(|now| is_copy_age(&change.kind, now) && !before.iter().any(|was| lasts(was, now)));
         let path = attr::plain(&attribute.path);
         lost.then(|| format!("{path} from {} to {}", attr::say(&attribute.before), attr::say(&attribute.after)))
     })
@@ -97,6 +114,23 @@ fn is_watched(kind: &str, leaf: &Leaf) -> bool {
         "aws_efs_file_system" => leaf.path.starts_with("protection"),
         _ => name == "deletion_protection" || name == "disable_api_termination",
     }
+}
+
+/// After how many days a backup is deleted.
+fn is_copy_age(kind: &str, leaf: &Leaf) -> bool {
+    kind == "aws_backup_plan" && leaf.name() == "delete_after"
+}
+
+/// Whether backups are kept as long as they were.
+fn lasts(was: &Leaf, now: &Leaf) -> bool {
+    let days =
+        |leaf: &Leaf| leaf.value.as_deref().and_then(|value| value.parse::<f64>().ok()).filter(|days| *days > 0.0);
+    was.path == now.path
+        && match (days(was), days(now)) {
+            (Some(was), Some(now)) => now >= was,
+            // Zero is for ever.
+            _ => now.value.as_deref() == Some("0"),
+        }
 }
 
 /// How long, and how strictly, objects are locked.
@@ -146,6 +180,17 @@ mod tests {
             Shown::Unknown,
         );
         assert_eq!(said(&judged(&plan(vec![open])), "bucket-protection").len(), 1);
+        let block = |shown| {
+            with(
+                change("module.storage_lake.aws_s3_bucket_public_access_block.this", Action::Create),
+                "block_public_policy",
+                Shown::Absent,
+                shown,
+            )
+        };
+        for (shown, refused) in [(value("true"), 0), (value("false"), 1), (Shown::Unknown, 1)] {
+            assert_eq!(said(&judged(&plan(vec![block(shown)])), "bucket-protection").len(), refused);
+        }
         let gone = change(versions, Action::Delete);
         assert_eq!(said(&judged(&plan(vec![gone.clone()])), "bucket-protection").len(), 1);
         let with_its_bucket = plan(vec![gone, change("module.storage_lake.aws_s3_bucket.this", Action::Delete)]);
@@ -157,6 +202,8 @@ mod tests {
         let bucket = "module.storage_lake.aws_s3_bucket.this";
         let lock = "module.storage_lake.aws_s3_bucket_object_lock_configuration.this";
         let share = "module.storage_share.aws_efs_file_system.this[0]";
+        let disk = "module.instance_a.aws_instance.this";
+        let copies = "module.storage_share.aws_backup_plan.this";
         let backup = "module.storage_share.aws_efs_backup_policy.this";
         let locked =
             r#"[{"object_lock_enabled":"Enabled","rule":[{"default_retention":[{"mode":"COMPLIANCE","days":100}]}]}]"#;
@@ -173,6 +220,13 @@ mod tests {
             (backup, "backup_policy[0].status", value("ENABLED"), value("DISABLED"), true),
             (backup, "backup_policy[0].status", value("DISABLED"), value("ENABLED"), false),
             (share, "protection[0].replication_overwrite", value("ENABLED"), value("DISABLED"), true),
+            (disk, "ebs_block_device[0].delete_on_termination", value("false"), value("true"), true),
+            (disk, "ebs_block_device[0].delete_on_termination", value("true"), value("false"), false),
+            (copies, "rule[0].lifecycle[0].delete_after", value("90"), value("7"), true),
+            (copies, "rule[0].lifecycle[0].delete_after", Shown::Absent, value("7"), true),
+            (copies, "rule[0].lifecycle[0].delete_after", value("0"), value("7"), true),
+            (copies, "rule[0].lifecycle[0].delete_after", value("7"), value("90"), false),
+            (copies, "rule[0].lifecycle[0].delete_after", value("7"), Shown::Absent, false),
             (share, "protection", value(r#"[{"replication_overwrite":"ENABLED"}]"#), Shown::Absent, true),
         ] {
             let plan = plan(vec![with(change(address, Action::Update), path, before.clone(), after.clone())]);

@@ -1,6 +1,6 @@
 use super::{Found, Rule};
 use crate::{Moment, Question};
-use csis_values::plan::Change;
+use csis_values::plan::{ACTING_READS, Change};
 
 /// Provisioners and external programs run with the apply's credentials and show nowhere among the changes.
 pub struct CodeInPlan;
@@ -27,11 +27,11 @@ impl Rule for CodeInPlan {
         // A plan whose configuration was left out still lists what is read.
         let unnamed = |change: &&Change| {
             change.mode == "data"
-                && change.kind == "external"
+                && ACTING_READS.contains(&change.kind.as_str())
                 && !q.plan.code.iter().any(|code| change.address.starts_with(&code.address))
         };
         for change in q.plan.changes.iter().filter(unnamed) {
-            found.refuse("the plan runs code of its own: data external").on(change);
+            found.refuse(format!("the plan runs code of its own: data {}", change.kind)).on(change);
         }
         if q.is_plan() && !q.plan.configured {
             let message =
@@ -63,9 +63,11 @@ mod tests {
 
     #[test]
     fn an_external_program_is_refused_where_the_configuration_is_left_out() {
-        let mut read = change("module.storage_a.data.external.x", Action::Read);
-        (read.mode, read.kind) = ("data".into(), "external".into());
-        assert_eq!(said(&judged(&plan(vec![read])), "code-in-plan").len(), 1);
+        for (kind, acts) in [("external", 1), ("http", 1), ("aws_lambda_invocation", 1), ("aws_ami", 0)] {
+            let mut read = change(&format!("module.storage_a.data.{kind}.x"), Action::Read);
+            (read.mode, read.kind) = ("data".into(), kind.into());
+            assert_eq!(said(&judged(&plan(vec![read])), "code-in-plan").len(), acts, "{kind}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@ use super::{Found, Rule};
 use crate::attributes::{self as attr, Leaf};
 use crate::rules::data_loss;
 use crate::{Question, address};
-use csis_values::plan::{Action, AttributeChange, Change};
+use csis_values::plan::{Action, AttributeChange, Change, Shown};
 
 /// An expiry deletes what is older than it within a day, and no destroy shows in the plan.
 pub struct Expiry;
@@ -41,23 +41,41 @@ pub fn shortened(q: &Question<'_>, change: &Change) -> Option<String> {
     }
     match change.action {
         Action::Create if is_new(q, change) => None,
+        // A bucket that is made anew is empty; that the old one goes is told as that.
+        Action::Replace | Action::ReplaceCreateFirst if change.kind == "aws_s3_bucket" => None,
         Action::Create | Action::Update | Action::Replace | Action::ReplaceCreateFirst => {
             let unseen = (change.attributes_left_out > 0 && change.kind != "aws_s3_bucket")
                 .then(|| format!("{} attributes of its rules were not kept to be judged", change.attributes_left_out));
-            change.attributes.iter().find_map(sooner).or(unseen)
+            change.attributes.iter().find_map(sooner).or_else(|| elsewhere(change)).or(unseen)
         }
         _ => None,
     }
 }
 
+/// Whether the rules become those of another bucket.
+fn elsewhere(change: &Change) -> Option<String> {
+    let bucket = attr::change_of(change, "bucket").filter(|_| change.kind != "aws_s3_bucket")?;
+    let differs = bucket.before != Shown::Absent && bucket.before != bucket.after;
+    differs.then(|| format!("the rules of {} are those of {} now", attr::say(&bucket.before), attr::say(&bucket.after)))
+}
+
 /// Whether the bucket itself is made by this plan, so that nothing is in it.
 fn is_new(q: &Question<'_>, change: &Change) -> bool {
+    let named = |change: &Change| {
+        attr::set(change, "bucket").into_iter().find_map(|(_, shown)| attr::text(shown).map(str::to_owned))
+    };
     change.kind == "aws_s3_bucket" || {
+        // The rules name their bucket where it is known beforehand: then that one is asked about, not its neighbours.
+        let theirs = named(change);
         let is_near = |other: &&Change| {
             address::owner(&other.address).is_some_and(|o| Some(o) == address::owner(&change.address))
         };
         let mut buckets = q.managed().filter(|other| other.kind == "aws_s3_bucket").filter(is_near).peekable();
-        buckets.peek().is_some() && buckets.all(|bucket| bucket.action == Action::Create)
+        buckets.peek().is_some()
+            && buckets.all(|bucket| {
+                let other = theirs.as_ref().zip(named(bucket)).is_some_and(|(theirs, bucket)| *theirs != bucket);
+                bucket.action == Action::Create && !other
+            })
     }
 }
 
@@ -72,6 +90,10 @@ fn sooner(attribute: &AttributeChange) -> Option<String> {
             .fold(f64::INFINITY, |least, n| if n > 0.0 { least.min(n) } else { least })
     };
     for leaf in &after {
+        let whole = matches!(leaf.path.as_str(), "rule" | "lifecycle_rule") || leaf.name().ends_with("expiration");
+        if whole && leaf.value.is_none() {
+            return Some(format!("{} is known only after the apply", leaf.path));
+        }
         if is_days(leaf) {
             let Some(value) = &leaf.value else {
                 return Some(format!("{} is known only after the apply", leaf.path));
@@ -172,6 +194,12 @@ mod tests {
             ("rule[0].noncurrent_version_expiration[0].newer_noncurrent_versions", value("5"), value("2"), true),
             ("rule[0].noncurrent_version_expiration[0].newer_noncurrent_versions", value("2"), value("5"), false),
             ("rule[1]", value(r#"{"expiration":[{"days":7}],"filter":[{"prefix":"a/"}]}"#), Shown::Absent, false),
+            ("rule", value("[]"), Shown::Unknown, true),
+            ("rule[0]", value("{}"), Shown::Sensitive, true),
+            ("rule[0].expiration", value("[]"), Shown::Unknown, true),
+            ("rule[0].transition", value("[]"), Shown::Unknown, false),
+            ("bucket", value("lake"), value("archive"), true),
+            ("bucket", value("lake"), Shown::Unknown, true),
         ] {
             let plan = plan(vec![with(change(RULES, Action::Update), path, before.clone(), after.clone())]);
             let found = weights(&judged(&plan), "expiry");
@@ -187,6 +215,15 @@ mod tests {
         assert_eq!(said(&judge(&Question::new(&standing, &settings)), "expiry").len(), 1);
         let new = plan(vec![change("module.storage_lake.aws_s3_bucket.this", Action::Create), rules]);
         assert!(said(&judge(&Question::new(&new, &settings)), "expiry").is_empty());
+        // The rules of one bucket beside another that is new.
+        let named = |rules: &str| {
+            let bucket = change("module.storage_lake.aws_s3_bucket.this", Action::Create);
+            let bucket = with(bucket, "bucket", Shown::Absent, value("lake"));
+            let of = with(change(RULES, Action::Create), DAYS, Shown::Absent, value("30"));
+            plan(vec![bucket, with(of, "bucket", Shown::Absent, value(rules))])
+        };
+        assert!(said(&judge(&Question::new(&named("lake"), &settings)), "expiry").is_empty());
+        assert_eq!(said(&judge(&Question::new(&named("archive"), &settings)), "expiry").len(), 1);
         let mut beside = new.clone();
         beside.changes.push(change("module.storage_lake.aws_s3_bucket.second", Action::NoOp));
         assert_eq!(said(&judge(&Question::new(&beside, &settings)), "expiry").len(), 1, "a bucket stands beside");

@@ -4,6 +4,8 @@ use crate::strict;
 use crate::{Question, address};
 use csis_values::plan::{Action, Change, Shown};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The one rule without an exception: nothing that csis makes is open to the world.
 pub struct PublicExposure;
@@ -57,6 +59,7 @@ fn ingress(q: &Question<'_>, change: &Change, found: &mut Vec<String>) {
     if change.kind.ends_with("ingress_rule") {
         names.extend(["cidr_ipv4", "cidr_ipv6", "prefix_list_id"]);
     }
+    let mut networks = BTreeSet::new();
     for (path, shown) in names.into_iter().flat_map(|name| attr::set(change, name)) {
         // A group without rules of its own has `ingress` computed; that says nothing of what is open.
         let computed = attr::plain(path) == "ingress" && *shown == Shown::Unknown;
@@ -72,7 +75,10 @@ fn ingress(q: &Question<'_>, change: &Change, found: &mut Vec<String>) {
                 Some(words) if network && !words.contains('/') => {
                     found.push("lets in networks that cannot be told before the apply".to_owned());
                 }
-                Some(cidr) if network && is_open(cidr) => found.push(format!("lets in everybody from {cidr}")),
+                Some(cidr) if network && !is_open(cidr) => {
+                    networks.insert(cidr.clone());
+                }
+                Some(cidr) if network => found.push(format!("lets in everybody from {cidr}")),
                 Some(id) if list && !q.settings.prefix_lists.contains(id) => {
                     found.push(format!("lets in the networks of the undeclared prefix list {id}"));
                 }
@@ -80,6 +86,27 @@ fn ingress(q: &Question<'_>, change: &Change, found: &mut Vec<String>) {
             }
         }
     }
+    if networks.iter().map(|cidr| public_addresses(cidr)).sum::<u64>() > MANY {
+        found.push(format!("lets in a large part of the internet by {} networks", networks.len()));
+    }
+}
+
+/// The address of the other kind that one stands for: mapped, or translated on the way.
+fn v4_within(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let segments = address.segments();
+    let translated = segments[..6] == [0x64, 0xff9b, 0, 0, 0, 0];
+    let inner = translated.then(|| Ipv4Addr::from((u32::from(segments[6]) << 16) | u32::from(segments[7])));
+    address.to_ipv4_mapped().or(inner)
+}
+
+/// Addresses of the internet that a change may let in altogether: a sixteenth of what there are.
+const MANY: u64 = 1 << 28;
+
+/// How many addresses of the internet a network holds; none of those that only neighbours have.
+fn public_addresses(cidr: &str) -> u64 {
+    let Some((network, length)) = cidr.trim().split_once('/') else { return 0 };
+    let (Ok(address), Ok(length)) = (network.parse::<Ipv4Addr>(), length.parse::<u32>()) else { return 0 };
+    if address.is_private() || length > 32 { 0 } else { 1 << (32 - length) }
 }
 
 /// Whether a network is the world, a large part of it, or address space that strangers share.
@@ -87,10 +114,15 @@ fn is_open(cidr: &str) -> bool {
     let cidr = cidr.trim();
     let Some((network, length)) = cidr.split_once('/') else { return true };
     let Ok(length) = length.parse::<u8>() else { return true };
-    if network.contains(':') {
-        return length < 16;
-    }
-    let Ok(address) = network.parse::<std::net::Ipv4Addr>() else { return true };
+    let length = match network.parse::<Ipv6Addr>() {
+        Ok(address) => match v4_within(address).filter(|_| length >= 96) {
+            Some(inner) => return is_open(&format!("{inner}/{}", length - 96)),
+            // All of the first block is what stands for networks of the other kind.
+            None => return length < 16 || address.segments()[0] == 0,
+        },
+        Err(_) => length,
+    };
+    let Ok(address) = network.parse::<Ipv4Addr>() else { return true };
     let [first, second, ..] = address.octets();
     let carrier_grade = first == 100 && (64..128).contains(&second);
     length < 8 || carrier_grade
@@ -133,19 +165,25 @@ fn policies(q: &Question<'_>, change: &Change, found: &mut Vec<String>) {
 }
 
 fn policy_opens(q: &Question<'_>, policy: &Value, found: &mut Vec<String>) {
-    let statements = match policy.get("Statement") {
+    let statements = match part(policy, "Statement") {
         Some(Value::Array(list)) => list.iter().collect(),
         Some(one) => vec![one],
         None => Vec::new(),
     };
-    for statement in statements.into_iter().filter(|s| s.get("Effect").and_then(Value::as_str) != Some("Deny")) {
-        let everybody = statement.get("NotPrincipal").is_some() || statement.get("Principal").is_some_and(is_everybody);
-        if everybody && !is_bound_to_accounts(q, statement.get("Condition")) {
+    for statement in statements.into_iter().filter(|s| part(s, "Effect").and_then(Value::as_str) != Some("Deny")) {
+        let everybody =
+            part(statement, "NotPrincipal").is_some() || part(statement, "Principal").is_some_and(is_everybody);
+        if everybody && !is_bound_to_accounts(q, part(statement, "Condition")) {
             found.push(
                 "gets a policy that lets everybody in: `*` as principal without a condition on the account".to_owned(),
             );
         }
     }
+}
+
+/// A part of a policy by its name, whatever the case of its letters.
+fn part<'a>(policy: &'a Value, name: &str) -> Option<&'a Value> {
+    policy.as_object()?.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
 fn is_everybody(principal: &Value) -> bool {
@@ -275,11 +313,15 @@ mod tests {
             "100.100.0.0/16",
             "x/0",
             "1.2.3.4/x",
+            "::ffff:0:0/96",
+            "::ffff:0.0.0.0/97",
+            "64:ff9b::/96",
+            "::/80",
             "",
         ] {
             assert!(is_open(open), "{open}");
         }
-        for closed in ["10.0.0.0/8", "192.168.1.0/24", "203.0.113.7/32", "fd00::/48"] {
+        for closed in ["10.0.0.0/8", "192.168.1.0/24", "203.0.113.7/32", "fd00::/48", "::ffff:10.0.0.0/104"] {
             assert!(!is_open(closed), "{closed}");
         }
     }
@@ -296,6 +338,11 @@ mod tests {
         assert!(exposed(with(group(), "ingress[0].cidr_blocks", Shown::Absent, Shown::Unknown)));
         let partly = r#"["10.0.0.0/8","(known after apply)"]"#;
         assert!(exposed(with(group(), "ingress[0].cidr_blocks", Shown::Absent, value(partly))));
+        let many = |count: u32| {
+            let list: Vec<String> = (0..count).map(|n| format!("\"{n}.0.0.0/8\"")).collect();
+            with(group(), "ingress[0].cidr_blocks", Shown::Absent, value(&format!("[{}]", list.join(","))))
+        };
+        assert!(exposed(many(99)) && !exposed(many(12)), "piece by piece");
         assert!(exposed(knowing(group(), "facts_left_out", value("3"))));
         let none = with(group(), "ingress[0].cidr_blocks", Shown::Absent, value("[]"));
         assert!(!exposed(none));
@@ -374,6 +421,13 @@ mod tests {
         ] {
             assert!(exposed(policy(r#""*""#, loose)), "{loose}");
         }
+        let lower = with(
+            change("module.storage_lake.aws_s3_bucket_policy.public_read[0]", Action::Create),
+            "policy",
+            Shown::Absent,
+            value(r#"{"statement":[{"effect":"Allow","principal":"*","action":"s3:GetObject"}]}"#),
+        );
+        assert!(exposed(lower));
         let known = Settings { accounts: vec!["999".into()], ..Settings::default() };
         assert!(judge(&Question::new(&plan(vec![policy(r#""*""#, account)]), &known)).is_refused());
     }
