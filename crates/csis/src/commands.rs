@@ -166,8 +166,11 @@ fn check(arguments: ApplyCheckArguments, invocation: &Invocation) -> ApplyCheckA
 }
 
 fn later(command: &str, with: &str) -> Outcome {
-    Outcome::usage(Diagnostic::error(
-        "not-yet",
-        format!("`{command}` comes with {with}; this build previews: it neither applies nor asks a cloud"),
-    ))
+    Outcome::usage(
+        Diagnostic::error(
+            "not-yet",
+            format!("`{command}` comes with {with}; this build previews: it neither applies nor asks a cloud"),
+        )
+        .help("`csis preview` shows what a change would do"),
+    )
 }

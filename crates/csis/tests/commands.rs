@@ -159,6 +159,32 @@ fn without_the_right_identity_nothing_is_opened() {
     assert!(!harbor.path("_private").exists());
 }
 
+/// All refusals of a tree come at once, also where values stay closed.
+#[test]
+fn a_missing_identity_hides_no_other_refusal() {
+    let (harbor, _) = with_secret();
+    harbor.edit("instances/instances.yaml", "image: harbor-edge", "image: nowhere");
+    for arguments in [&["validate"][..], &["generate"]] {
+        harbor.csis(arguments).ends(1).tells(&["marker-identity", "nowhere"]);
+    }
+    // Who is read before anything is opened cannot be encrypted, whatever key there is.
+    let (harbor, _) = with_secret();
+    let marker = seal("x").marker;
+    harbor.edit("cfg/runtime-builders.yml", "profile_name: harbor", &format!("profile_name: \"{marker}\""));
+    harbor.csis(&["validate"]).ends(1).tells(&["marker-place", "marker-identity"]);
+    assert!(!harbor.path("_private").exists());
+}
+
+#[test]
+fn what_an_option_names_may_be_an_alias() {
+    let harbor = Harbor::new();
+    harbor.csis(&["validate", "--only-runtime", "west"]).ends(0);
+    harbor.csis(&["validate", "--apply-runtime", "West"]).ends(0);
+    harbor.csis(&["validate", "--only-runtime", "east"]).ends(2).tells(&["--only-runtime", "`east`", "aws-west"]);
+    harbor.edit("storages/storages.yaml", "  - name: public-docs\n", "  - name: public-docs\n    aliases: [docs]\n");
+    harbor.csis(&["validate", "--undeclare", "storage:Docs"]).ends(0).tells(&["3 storages"]);
+}
+
 #[test]
 fn an_identity_may_be_a_key_a_file_or_a_folder() {
     let (harbor, identity) = with_secret();

@@ -98,7 +98,7 @@ fn kept(tree: &Tree, request: &Request) -> Vec<String> {
     };
     let is_out = |builder: &Builder| {
         let runtime = builder.runtime.as_ref().and_then(|r| tree.builder(Class::Runtime, &r.value));
-        runtime.is_none_or(|r| r.name.safe != only && !r.aliases.iter().any(|a| safe_name(a) == only))
+        runtime.is_none_or(|r| !r.is_called(&only))
     };
     let mut kept: Vec<_> = EMITTED
         .iter()

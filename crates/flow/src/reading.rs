@@ -12,7 +12,7 @@ use csis_values::records::Records;
 use csis_values::request::Request;
 use csis_values::snapshot::Snapshot;
 use csis_values::tree::{Builder, Tree};
-use csis_values::{Diagnostic, Diagnostics, Place};
+use csis_values::{Diagnostic, Diagnostics, Place, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -39,13 +39,39 @@ pub enum RecordsFrom<'a> {
 impl Reading {
     /// Reads the tree of an invocation. `Err` is the command's end: a tree that cannot be read at all.
     pub fn of(invocation: &Invocation, lifecycles: &[String], records: &RecordsFrom<'_>) -> Result<Reading, Outcome> {
+        let identities = invocation.opening().map_err(Outcome::usage)?;
+        Self::opened_by(&identities, invocation, lifecycles, records)
+    }
+
+    fn opened_by(
+        identities: &Identities,
+        invocation: &Invocation,
+        lifecycles: &[String],
+        records: &RecordsFrom<'_>,
+    ) -> Result<Reading, Outcome> {
         let mut request = invocation.request(lifecycles).map_err(Outcome::usage)?;
         let root = root_of(invocation)?;
         request.overlays = request.overlays.iter().map(|overlay| from_root(&root, Path::new(""), overlay)).collect();
         let mut findings = Diagnostics::default();
         let snapshot = read_snapshot(invocation, &mut findings).map_err(Outcome::usage)?;
-        let identities = invocation.opening().map_err(Outcome::usage)?;
-        let loaded = csis_tree::load(&csis_tree::Folder::new(&root), &request, &identities).map_err(cannot_load)?;
+        let loaded = match csis_tree::load(&csis_tree::Folder::new(&root), &request, identities) {
+            Err(LoadError::Identity(missing)) => {
+                // What else is wrong is told in the same breath. Nothing is made of a tree whose values stay closed.
+                let rest = match Self::opened_by(&Identities::sealed(), invocation, lifecycles, records) {
+                    Ok(reading) => reading.findings,
+                    Err(outcome) => Diagnostics(outcome.findings),
+                };
+                return Err(if rest.is_refused() {
+                    let mut all = rest;
+                    all.0.retain(|finding| finding.code != "marker-closed");
+                    all.push(*missing);
+                    refused(all)
+                } else {
+                    Outcome::usage(*missing)
+                });
+            }
+            loaded => loaded.map_err(cannot_load)?,
+        };
         findings.extend(loaded.diagnostics);
         let (folder, among);
         let files: &dyn csis_records::Files = match records {
@@ -70,6 +96,10 @@ impl Reading {
             unknown_runtimes(invocation, &tree)?;
             unknown_tools(invocation, &tree)?;
         }
+        // What stands there decides, and not the marker.
+        findings
+            .0
+            .retain(|f| f.severity != Severity::Error || f.at.as_ref().is_none_or(|at| !loaded.secrets.is_closed(at)));
         findings.sort();
         Ok(Reading {
             root,
@@ -188,12 +218,13 @@ pub fn repository(root: &std::path::Path) -> Option<Repository> {
 }
 
 fn unknown_runtimes(invocation: &Invocation, tree: &Tree) -> Result<(), Outcome> {
-    let known: Vec<&str> = tree.builders_of(csis_values::Class::Runtime).map(|b| b.name.safe.as_str()).collect();
+    let runtimes = || tree.builders_of(csis_values::Class::Runtime);
+    let known: Vec<&str> = runtimes().map(|b| b.name.safe.as_str()).collect();
     for (option, value) in
         [("--only-runtime", &invocation.only_runtime), ("--apply-runtime", &invocation.apply_runtime)]
     {
         if let Some(name) = value
-            && !known.contains(&csis_values::name::safe_name(name).as_str())
+            && !runtimes().any(|b| b.is_called(&csis_values::name::safe_name(name)))
         {
             return Err(Outcome::usage(
                 Diagnostic::error(

@@ -52,6 +52,9 @@ pub fn check(who: &str, key: &Spanned<String>, found: &mut Diagnostics) {
 }
 
 fn fault(key: &str) -> Option<String> {
+    if key.trim_end().contains(['\n', '\r']) {
+        return Some("it goes over several lines, and one entry is one key".into());
+    }
     let mut words = key.split_whitespace();
     let kind = words.next().unwrap_or_default();
     if !TYPES.contains(&kind) {
@@ -92,8 +95,10 @@ mod tests {
     #[test]
     fn a_public_key_passes_and_a_damaged_one_does_not() {
         assert!(found(GOOD).is_empty());
+        assert!(found(&format!("{GOOD}\n")).is_empty());
         assert!(found("ENC[age:abc]").is_empty());
         for (bad, word) in [
+            (format!("{GOOD}\n{GOOD}").as_str(), "several lines"),
             ("ssh-dss AAAA", "no known key type"),
             ("ssh-ed25519", "nothing follows"),
             ("ssh-ed25519 !!!", "not base64"),

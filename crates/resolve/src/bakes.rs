@@ -86,9 +86,7 @@ fn base_runtimes<'a>(tree: &'a Tree, os: &Builder) -> Vec<(Fields, &'a Builder)>
     for entry in os.fields.objects("runtimes") {
         let named = entry.text("image_builder").map(csis_values::name::safe_name);
         let builder = tree.builders_of(Class::ImageBuilder).find(|b| match &named {
-            Some(name) if !csis_values::name::is_reserved(name) => {
-                b.name.safe == *name || b.aliases.iter().any(|a| csis_values::name::safe_name(a) == *name)
-            }
+            Some(name) if !csis_values::name::is_reserved(name) => b.is_called(name),
             _ => b.is_default,
         });
         if let Some(runtime) = builder.and_then(|b| crate::site::runtime_of(tree, b)) {

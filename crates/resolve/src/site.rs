@@ -52,7 +52,7 @@ pub fn runtimes_in_scope<'a>(tree: &'a Tree, request: &Request) -> Vec<&'a str> 
 
 fn runtime_named<'a>(tree: &'a Tree, word: &str) -> Option<&'a Builder> {
     let word = safe_name(word);
-    tree.builders_of(Class::Runtime).find(|b| b.name.safe == word || b.aliases.iter().any(|a| safe_name(a) == word))
+    tree.builders_of(Class::Runtime).find(|b| b.is_called(&word))
 }
 
 pub(crate) fn runtime_of<'a>(tree: &'a Tree, builder: &Builder) -> Option<&'a Builder> {

@@ -172,7 +172,7 @@ fn one_id_one_name() {
 #[test]
 fn posix_names_and_ids_are_there_and_sound() {
     refused(|t, _| t.users.push(user("1mira", 4001)), "posix-name", &["`1mira`"]);
-    refused(|t, _| t.users.push(user("mira", 700)), "posix-id-low", &["`mira`", "700", "1024"]);
+    refused(|t, _| t.groups[1].gid = Some(spanned(700)), "posix-id-low", &["`audit`", "700", "1024"]);
     refused(|t, _| t.groups[1].gid = None, "posix-id-missing", &["`audit`", "gid"]);
     refused(
         |t, _| {

@@ -213,6 +213,15 @@ impl Overlays<'_> {
         false
     }
 
+    /// The safe name of the entry that an alias leads to.
+    fn called(&self, class: Class, alias: &str) -> Option<String> {
+        self.collections.items.get(&class)?.iter().find_map(|item| {
+            let aliases = item.get("aliases").and_then(Node::list).unwrap_or_default();
+            let is_it = aliases.iter().filter_map(Node::text).any(|text| safe_name(text) == alias);
+            is_it.then(|| written(item).map(|(name, _)| safe_name(name))).flatten()
+        })
+    }
+
     fn names(&self, class: Class) -> impl Iterator<Item = &str> {
         self.collections.items.get(&class).into_iter().flatten().filter_map(|item| Some(written(item)?.0))
     }
@@ -249,6 +258,7 @@ impl Overlays<'_> {
             ));
         };
         let safe = safe_name(name);
+        let safe = self.called(class, &safe).unwrap_or(safe);
         if self.position(class, &safe).is_none() {
             let declared = list(self.names(class));
             let help = nearest(name, self.names(class))

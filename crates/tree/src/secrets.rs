@@ -80,9 +80,16 @@ impl fmt::Debug for Identities {
 pub struct Secrets {
     plaintexts: BTreeMap<String, String>,
     sensitive: BTreeSet<String>,
+    /// Where values stand that were not to be opened.
+    closed: Vec<Place>,
 }
 
 impl Secrets {
+    /// Whether an encrypted value stands there that was not opened: what a rule says of it, it says of the marker.
+    pub fn is_closed(&self, at: &Place) -> bool {
+        self.closed.contains(at)
+    }
+
     pub fn plaintext(&self, marker: &str) -> Option<&str> {
         self.plaintexts.get(marker).map(String::as_str)
     }
@@ -201,11 +208,12 @@ pub(crate) fn open<'a>(
     for document in documents {
         opening.walk(document, false);
     }
-    let Opening { secrets, closed, .. } = opening;
+    let Opening { mut secrets, closed, .. } = opening;
     let Some((first, rest)) = closed.split_first() else { return Ok(secrets) };
     if identities.sealed {
         let message = format!("{} encrypted values stay closed, since this change gets no identity", closed.len());
         found.push(Diagnostic::note("marker-closed", message).at(first));
+        secrets.closed = closed;
         return Ok(secrets);
     }
     let message = match identities.keys.len() {

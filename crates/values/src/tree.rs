@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 use crate::fields::Fields;
-use crate::name::Name;
+use crate::name::{Name, safe_name};
 use crate::node::Node;
 use crate::place::{Place, Spanned};
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,13 @@ pub struct Builder {
     pub tags: BTreeMap<String, String>,
     pub fields: Fields,
     pub at: Place,
+}
+
+impl Builder {
+    /// Whether a safe name is its own or one of its aliases.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.name.safe == word || self.aliases.iter().any(|alias| safe_name(alias) == word)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ pub(super) fn check(site: &Site<'_>, found: &mut Diagnostics) {
         site.tree.groups.iter().filter(|g| site.group_kind(g).is_some_and(GroupKind::declares_gids)).collect();
     names(&users, &groups, found);
     missing(&users, &groups, found);
-    floor(&users, &groups, found);
+    floor(&groups, found);
     uids(&users, found);
     gids(&users, &groups, found);
     members(site, &groups, found);
@@ -71,10 +71,14 @@ fn missing(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
     let undecided =
         |g: &&&Group| g.gid.is_none() && g.fields.text("gid").is_none_or(|t| matches!(t.trim(), "" | "0" | "default"));
     for group in groups.iter().filter(undecided) {
+        let has = match group.fields.text("gid").map(str::trim) {
+            None | Some("") => "no gid".to_owned(),
+            Some(written) => format!("the gid `{written}`, which stands for none"),
+        };
         found.push(
             Diagnostic::error(
                 "posix-id-missing",
-                format!("group `{}` has no gid, and nobody but the configuration can give it one", group.name),
+                format!("group `{}` has {has}, and nobody but the configuration can give it one", group.name),
             )
             .at(place(&group.fields, "gid", &group.at))
             .help(format!("add `gid:` with a free number from {FLOOR}")),
@@ -82,16 +86,14 @@ fn missing(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
     }
 }
 
-fn floor(users: &[&User], groups: &[&Group], found: &mut Diagnostics) {
-    let people = users.iter().filter_map(|u| Some((Class::User, "uid", &u.name, u.uid.as_ref()?)));
-    for (class, key, name, id) in
-        people.chain(groups.iter().filter_map(|g| Some((Class::Group, "gid", &g.name, g.gid.as_ref()?))))
-    {
+/// Groups alone: what a uid may be is said where the user is read.
+fn floor(groups: &[&Group], found: &mut Diagnostics) {
+    for (name, id) in groups.iter().filter_map(|g| Some((&g.name, g.gid.as_ref()?))) {
         if id.value < FLOOR {
             found.push(
                 Diagnostic::error(
                     "posix-id-low",
-                    format!("{class} `{name}` has the {key} {id}, and ids below {FLOOR} belong to the system"),
+                    format!("group `{name}` has the gid {id}, and ids below {FLOOR} belong to the system"),
                 )
                 .at(&id.at)
                 .help(format!("take a number from {FLOOR}")),
