@@ -10,7 +10,7 @@ use csis_records::Documents;
 use csis_values::event::{Event, What};
 use csis_values::name::{label, safe_name};
 use csis_values::tree::{Operation, Tree};
-use csis_values::{Diagnostic, Diagnostics, Place, Spanned};
+use csis_values::{Diagnostic, Diagnostics, Place, Severity, Spanned};
 use serde_json::json;
 
 /// What is asked for; names as a person writes them.
@@ -41,9 +41,13 @@ pub fn run(invocation: &Invocation, asked: &Asked) -> Outcome {
 fn attempt(invocation: &Invocation, asked: &Asked) -> Result<Outcome, Outcome> {
     // Not held against the rules: an upgrade is a way out of what some of them refuse.
     let reading = Reading::of(invocation, &[], &RecordsFrom::Folder)?;
-    let unreadable = |d: &&Diagnostic| d.code.starts_with("record-");
-    if let Some(broken) = reading.findings.iter().find(unreadable) {
-        return Err(Outcome::new(Exit::Failed).findings(vec![broken.clone()]));
+    let unreadable = |d: &&Diagnostic| {
+        d.severity == Severity::Error
+            && (!reading.whole || d.code.starts_with("record-") || d.code.starts_with("yaml-"))
+    };
+    let broken: Vec<Diagnostic> = reading.findings.iter().filter(unreadable).cloned().collect();
+    if !broken.is_empty() {
+        return Err(Outcome::new(Exit::Failed).findings(broken));
     }
     let operation = operation(&reading, asked).map_err(|refused| *refused)?;
     let mut found = Diagnostics::default();

@@ -28,6 +28,8 @@ pub struct Reading {
     /// What the base of the change opened or read from the environment: what a change takes away is as secret as what it brings.
     pub base_secrets: Option<Secrets>,
     pub findings: Diagnostics,
+    /// All of the tree could be read.
+    pub whole: bool,
 }
 
 /// Where records are read from: beside the tree, or from the base of a change.
@@ -111,6 +113,7 @@ impl Reading {
             secrets: loaded.secrets,
             base_secrets: None,
             findings,
+            whole: loaded.whole,
         })
     }
 
