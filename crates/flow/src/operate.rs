@@ -7,7 +7,7 @@ use crate::outcome::{Exit, Outcome, why};
 use crate::reading::{Reading, RecordsFrom};
 use csis_engine::Redactor;
 use csis_records::Documents;
-use csis_values::event::{Event, What};
+use csis_values::event::{Event, Operated, What};
 use csis_values::name::{label, safe_name};
 use csis_values::tree::{Operation, Tree};
 use csis_values::{Diagnostic, Diagnostics, Place, Severity, Spanned};
@@ -122,19 +122,19 @@ fn operation(reading: &Reading, asked: &Asked) -> Result<Operation, Box<Outcome>
     })
 }
 
-fn as_file(reading: &Reading, what: &What) -> Result<Outcome, Outcome> {
+fn as_file(reading: &Reading, what: &Operated) -> Result<Outcome, Outcome> {
     let (name, content, says) = match what {
-        What::InstanceUpgraded { instance, to } => (
+        Operated::InstanceUpgraded { instance, to } => (
             format!("upgrade-{}", label(instance)),
             json!({"upgrade": {"instance": instance, "to": to}}),
             format!("`{instance}` moves onto build `{to}`"),
         ),
-        What::ImageUpgraded { image, runtime, to } => (
+        Operated::ImageUpgraded { image, runtime, to } => (
             format!("upgrade-{}-{}", label(image), label(runtime)),
             json!({"upgrade": {"image": image, "runtime": runtime, "to": to}}),
             format!("`{image}` is baked from build `{to}` on `{runtime}`"),
         ),
-        What::InstanceForgotten { instance } => (
+        Operated::InstanceForgotten { instance } => (
             format!("forget-{}", label(instance)),
             json!({"forget": {"instance": instance}}),
             format!("the records drop `{instance}`"),
@@ -152,10 +152,11 @@ fn as_file(reading: &Reading, what: &What) -> Result<Outcome, Outcome> {
         .stderr(format!("{says} once this file lands: commit it on a branch and open a pull request\n")))
 }
 
-fn as_record(reading: &Reading, what: &What) -> Result<Outcome, Outcome> {
+fn as_record(reading: &Reading, what: &Operated) -> Result<Outcome, Outcome> {
     let folder = csis_records::Folder(reading.root.join(csis_records::FOLDER));
     let mut documents = Documents::of(&folder);
-    let event = Event { run: reading.request.run.clone(), at: reading.request.now.clone(), what: what.clone() };
+    let event =
+        Event { run: reading.request.run.clone(), at: reading.request.now.clone(), what: What::Operated(what.clone()) };
     let failed = |message: String| {
         Outcome::new(Exit::Failed).findings(vec![
             Diagnostic::error("record-shape", message).help("restore the record from the last commit that landed"),

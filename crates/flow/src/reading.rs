@@ -7,7 +7,7 @@ use crate::outcome::{Exit, Outcome, why};
 use csis_kinds::registry;
 use csis_resolve::rules;
 use csis_tree::{Identities, LoadError, Secrets};
-use csis_values::event::Event;
+use csis_values::event::{Event, What};
 use csis_values::records::Records;
 use csis_values::request::Request;
 use csis_values::snapshot::Snapshot;
@@ -172,7 +172,7 @@ fn operated(
     }
     let mut documents = csis_records::Documents::of(files);
     for what in csis_resolve::operations(tree, &records, found) {
-        let event = Event { run: request.run.clone(), at: request.now.clone(), what };
+        let event = Event { run: request.run.clone(), at: request.now.clone(), what: What::Operated(what) };
         if let Err(misfit) = documents.apply(&event) {
             found.push(
                 Diagnostic::error("record-shape", misfit.to_string())

@@ -1,16 +1,27 @@
 //! What an event changes in the record files. An event that they already hold changes nothing.
 
 use crate::documents::{Documents, Misfit};
-use csis_values::event::{Event, What};
+use csis_values::event::{Event, Operated, What};
+use csis_values::tree::StorageState;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const PINS: &str = "pins.yaml";
 
 impl Documents<'_> {
     pub fn apply(&mut self, event: &Event) -> Result<(), Misfit> {
-        let run = &event.run;
         match &event.what {
-            What::InstanceUpgraded { instance, to } => {
+            What::Operated(operated) => self.operate(event, operated),
+            What::StorageMoved { storage, to, facts, undeclared } => {
+                self.move_storage(event, storage, *to, facts, *undeclared)
+            }
+        }
+    }
+
+    fn operate(&mut self, event: &Event, operated: &Operated) -> Result<(), Misfit> {
+        let run = &event.run;
+        match operated {
+            Operated::InstanceUpgraded { instance, to } => {
                 let entry = json!({"kind": "instance", "name": instance, "op": "upgrade", "run": run, "to": to});
                 if self.pin("instances", instance, entry)? {
                     let mut pins = self.open(PINS)?;
@@ -18,13 +29,13 @@ impl Documents<'_> {
                 }
                 Ok(())
             }
-            What::ImageUpgraded { image, runtime, to } => {
+            Operated::ImageUpgraded { image, runtime, to } => {
                 let edge = format!("{image}@{runtime}");
                 let entry =
                     json!({"kind": "image", "name": edge, "op": "upgrade", "run": run, "runtime": runtime, "to": to});
                 self.pin("images", &edge, entry).map(drop)
             }
-            What::InstanceForgotten { instance } => self.forget(event, instance),
+            Operated::InstanceForgotten { instance } => self.forget(event, instance),
         }
     }
 
@@ -40,6 +51,40 @@ impl Documents<'_> {
         entry["from"] = was.unwrap_or_default();
         pins.list("upgrades")?.push(entry);
         Ok(true)
+    }
+
+    /// A storage that stands again after it was destroyed is another one, of the next generation.
+    fn move_storage(
+        &mut self,
+        event: &Event,
+        storage: &str,
+        to: StorageState,
+        facts: &BTreeMap<String, String>,
+        undeclared: bool,
+    ) -> Result<(), Misfit> {
+        let mut states = self.open("storage-state.yaml")?;
+        let mut storages = states.part("storages")?;
+        let mut state = storages.part(storage)?;
+        let from = state.map.get("state").cloned().unwrap_or_default();
+        if from == to.name() {
+            return Ok(());
+        }
+        let last = state.map.get("generation").and_then(Value::as_u64).unwrap_or(0);
+        let again = from == StorageState::Destroyed.name();
+        let generation = if last == 0 || (again && to == StorageState::Active) { last + 1 } else { last };
+        let mut entry = json!({"from": from, "generation": generation, "run": event.run, "to": to.name()});
+        if undeclared {
+            entry["action"] = "undeclared".into();
+        } else if again {
+            entry["action"] = "regenerate".into();
+        }
+        for (fact, value) in facts {
+            state.part("facts")?.map.insert(fact.clone(), value.clone().into());
+        }
+        state.map.insert("generation".into(), generation.into());
+        state.map.insert("state".into(), to.name().into());
+        state.list("history")?.push(entry);
+        Ok(())
     }
 
     fn forget(&mut self, event: &Event, instance: &str) -> Result<(), Misfit> {

@@ -3,7 +3,7 @@
 
 use csis_records::{Documents, Files, Folder, WriteError, read, write};
 use csis_values::Diagnostics;
-use csis_values::event::{Event, What};
+use csis_values::event::{Event, Operated, What};
 use csis_values::records::Records;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,12 +15,13 @@ fn standing() -> BTreeMap<String, Vec<u8>> {
     files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap())).collect()
 }
 
-fn event(what: What) -> Event {
+fn event(operated: Operated) -> Event {
+    let what = What::Operated(operated);
     Event { run: "2026_03_01t00_00_00_000001".into(), at: "2026-03-01T00:00:00Z".into(), what }
 }
 
 fn upgrade(to: &str) -> Event {
-    event(What::InstanceUpgraded { instance: "api-1".into(), to: to.into() })
+    event(Operated::InstanceUpgraded { instance: "api-1".into(), to: to.into() })
 }
 
 fn records(files: &dyn Files) -> Records {
@@ -68,12 +69,12 @@ fn an_upgrade_moves_one_pin_and_changes_no_other_line() {
 #[test]
 fn what_was_done_is_not_done_twice() {
     let files = standing();
-    let image = event(What::ImageUpgraded {
+    let image = event(Operated::ImageUpgraded {
         image: "harbor-api".into(),
         runtime: "aws-west".into(),
         to: "ami-0ba4e00000000ba5f".into(),
     });
-    let gone = event(What::InstanceForgotten { instance: "edge-1".into() });
+    let gone = event(Operated::InstanceForgotten { instance: "edge-1".into() });
     let events = [upgrade("ami-0ba4e000000000a92"), image, gone];
     let mut once = Documents::of(&files);
     for event in &events {
@@ -91,7 +92,7 @@ fn a_machine_that_is_forgotten_keeps_its_history() {
     let files = standing();
     let before = records(&files);
     let mut documents = Documents::of(&files);
-    documents.apply(&event(What::InstanceForgotten { instance: "edge-1".into() })).unwrap();
+    documents.apply(&event(Operated::InstanceForgotten { instance: "edge-1".into() })).unwrap();
     let after = records(&documents);
     assert!(!after.launches.contains_key("edge-1") && !after.pins.instances.contains_key("edge-1"));
     assert_eq!((after.launches.len(), after.pins.instances.len()), (before.launches.len() - 1, 2));
@@ -100,7 +101,7 @@ fn a_machine_that_is_forgotten_keeps_its_history() {
     let text = documents.changed().find(|(name, _)| *name == "instance-state.yaml").unwrap().1;
     assert!(text.contains("closed_at: '2026-03-01T00:00:00Z'") && text.contains("why: forgotten"), "{text}");
     let mut nobody = Documents::of(&files);
-    nobody.apply(&event(What::InstanceForgotten { instance: "nobody".into() })).unwrap();
+    nobody.apply(&event(Operated::InstanceForgotten { instance: "nobody".into() })).unwrap();
     assert_eq!(nobody.changed().count(), 0, "who is not known leaves no trace");
 }
 

@@ -3,6 +3,7 @@
 //! **Invariant:** pure. No clock, no file, no network; the time is [`Request::now`].
 
 mod accounts;
+mod applied;
 mod bakes;
 mod fingerprint;
 mod machines;
@@ -22,6 +23,7 @@ use csis_values::tree::Tree;
 use csis_values::{Class, Diagnostics};
 
 pub use accounts::account_changes;
+pub use applied::moved_storages;
 pub use operations::operations;
 pub use sanctions::follow_changes;
 pub use site::runtimes_in_scope;

@@ -1,13 +1,13 @@
 //! What is asked for once: whether it may be, and what the records hold once it is done.
 
-use csis_values::event::What;
+use csis_values::event::Operated;
 use csis_values::name::safe_name;
 use csis_values::records::{Build, Records};
 use csis_values::tree::{Image, Operation, Tree};
 use csis_values::{Diagnostic, Diagnostics, Spanned};
 
 /// What the operations of a tree make of its records; those that are refused are in `found`.
-pub fn operations(tree: &Tree, records: &Records, found: &mut Diagnostics) -> Vec<What> {
+pub fn operations(tree: &Tree, records: &Records, found: &mut Diagnostics) -> Vec<Operated> {
     let mut events = Vec::new();
     for operation in tree.operations.values() {
         match event(tree, records, operation) {
@@ -25,7 +25,7 @@ fn refuse<T>(code: &'static str, at: &Spanned<String>, what: String, help: Strin
     Err(Box::new(Diagnostic::error(code, what).at(&at.at).help(help)))
 }
 
-fn event(tree: &Tree, records: &Records, operation: &Operation) -> Judged<What> {
+fn event(tree: &Tree, records: &Records, operation: &Operation) -> Judged<Operated> {
     match operation {
         Operation::UpgradeInstance { instance, to } => upgrade_instance(tree, records, instance, to),
         Operation::UpgradeImage { image, runtime, to } => upgrade_image(tree, records, image, runtime.as_ref(), to),
@@ -48,12 +48,12 @@ fn event(tree: &Tree, records: &Records, operation: &Operation) -> Judged<What> 
                     format!("remove the file; the records know {}", list(&known)),
                 );
             }
-            Ok(What::InstanceForgotten { instance: name })
+            Ok(Operated::InstanceForgotten { instance: name })
         }
     }
 }
 
-fn upgrade_instance(tree: &Tree, records: &Records, name: &Spanned<String>, to: &Spanned<String>) -> Judged<What> {
+fn upgrade_instance(tree: &Tree, records: &Records, name: &Spanned<String>, to: &Spanned<String>) -> Judged<Operated> {
     // A reference that leads nowhere was told when the tree was read.
     let Some(instance) = tree.instances.iter().find(|i| i.name.safe == name.value) else {
         return refuse("upgrade-undeclared", name, format!("instance `{name}` is not declared"), "declare it".into());
@@ -68,7 +68,7 @@ fn upgrade_instance(tree: &Tree, records: &Records, name: &Spanned<String>, to: 
     };
     build(records, &image.value, &instance.runtime.value, to)?;
     not_there_yet(records.pins.instances.get(&instance.name.safe), name, to)?;
-    Ok(What::InstanceUpgraded { instance: instance.name.safe.clone(), to: to.value.clone() })
+    Ok(Operated::InstanceUpgraded { instance: instance.name.safe.clone(), to: to.value.clone() })
 }
 
 fn upgrade_image(
@@ -77,7 +77,7 @@ fn upgrade_image(
     name: &Spanned<String>,
     runtime: Option<&Spanned<String>>,
     to: &Spanned<String>,
-) -> Judged<What> {
+) -> Judged<Operated> {
     let Some(image) = tree.images.iter().find(|i| i.name.safe == name.value) else {
         return refuse("upgrade-undeclared", name, format!("image `{name}` is not declared"), "declare it".into());
     };
@@ -85,7 +85,7 @@ fn upgrade_image(
     build(records, &image.source.value, &runtime, to)?;
     let edge = format!("{}@{runtime}", image.name.safe);
     not_there_yet(records.pins.images.get(&edge), name, to)?;
-    Ok(What::ImageUpgraded { image: image.name.safe.clone(), runtime, to: to.value.clone() })
+    Ok(Operated::ImageUpgraded { image: image.name.safe.clone(), runtime, to: to.value.clone() })
 }
 
 fn runtime_of(image: &Image, name: &Spanned<String>, runtime: Option<&Spanned<String>>) -> Judged<String> {
