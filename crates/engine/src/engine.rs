@@ -1,6 +1,7 @@
 //! One engine, and the steps it takes for one root: initialise, plan, tell the plan.
 
 use crate::inputs::{self, Inputs};
+use crate::land::Kept;
 use crate::materialise::{INITIALISED, LOCK, WorkingCopy, write_if_changed};
 use crate::pending::Tokens;
 use crate::plan::{self, Outputs, Reading, Redactor};
@@ -260,6 +261,34 @@ impl Steps<'_> {
         }
         acting(self.children.user, || inputs.store(&self.copy.directory, &plan_file))
             .map_err(|error| self.trouble(&format!("the inputs of the plan could not be kept: {error}")))
+    }
+
+    /// Applies the very plan that [`Steps::plan`] made. What it had done when it failed stays done.
+    pub async fn apply(&self, mut hear: impl FnMut(&str)) -> Result<(), Trouble> {
+        let arguments = ["apply", "-input=false", "-no-color", "-json", "-lock-timeout=5m", PLAN];
+        let call = self.call(arguments.map(str::to_owned).into());
+        let mut errors = Errors::default();
+        let left = call
+            .run(|line| {
+                errors.line(line);
+                hear(line);
+            })
+            .await
+            .map_err(|error| self.process(&error))?;
+        if left.status.success() {
+            return Ok(());
+        }
+        Err(if errors.is_empty() { self.said(&left) } else { self.trouble(&errors.text()) })
+    }
+
+    /// What the state holds now.
+    pub async fn kept(&self) -> Result<Kept, Trouble> {
+        let call = self.call(["state", "pull"].map(str::to_owned).into());
+        let (kept, left) = call.pipe(crate::land::read).await.map_err(|error| self.process(&error))?;
+        if !left.status.success() {
+            return Err(self.said(&left));
+        }
+        kept.map_err(|error| self.trouble(&format!("the state could not be read: {error}")))
     }
 
     /// Reads the plan that [`Steps::plan`] made.

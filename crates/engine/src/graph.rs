@@ -161,87 +161,108 @@ impl Shared {
 
 /// Plans the roots of a job. An error means that nothing could be started, or that the run was stopped; what befalls a single root is in its outcome.
 pub async fn plan_all(job: PlanJob) -> Result<PlanResult, EngineError> {
-    let started = Instant::now();
-    let wanted = wanted(&job);
-    let roots: Vec<&Root> = job.intent.roots.iter().filter(|root| wanted.contains(&root.id)).collect();
-    if let Some(user) = job.user {
-        user.check()?;
-    }
-    let session = open_session(&job, &roots)?;
-    let mut engines = BTreeMap::new();
-    for root in &roots {
-        let key = engine_key(&root.engine);
-        if !engines.contains_key(&key) {
-            let children = Children { environment: session.environment(), user: job.user, stop: &job.stop };
-            let located = Engine::locate_as(&root.engine, &job.tools, children).await;
-            let engine = if job.stop.is_stopped() { Err(EngineError::Interrupted) } else { located }?;
-            engines.insert(key.clone(), engine);
-        }
-        if let (Some(engine), Some(emitted)) = (engines.get(&key), emitted(&job.emission, &root.id)) {
-            check_floor(engine, &job.emission, emitted)?;
-        }
-    }
-    let redactor =
-        Redactor::new(job.secrets.values().chain(&job.hidden).cloned().chain(session.secrets().iter().cloned()));
-    let tokens = Tokens::new(seed(&job.emission));
-    let slots = Semaphore::new(job.parallel.max(1));
-    let cache = Cache::shared(session.environment());
-    let cache = if job.user.is_some() { cache.map(Cache::of_this_run) } else { cache };
-    let order: Vec<Root> = roots.into_iter().cloned().collect();
-    let workspace = match materialise::private(&job.tree, &job.generation) {
-        Ok(private) => Workspace::open(&job.tree, private, job.user)?,
-        // Each root says so.
-        Err(_) => None,
-    };
-    let shared = Arc::new(Shared { job, session, redactor, tokens, engines, slots, cache, workspace });
+    Roots::open(job).await?.plan().await
+}
 
-    let mut tasks = JoinSet::new();
-    let mut told: BTreeMap<String, Told> = BTreeMap::new();
-    for (index, root) in order.iter().cloned().enumerate() {
-        let (tell, hear) = watch::channel(None);
-        let reads = |label: &str| {
-            emitted(&shared.job.emission, &root.id)
-                .is_some_and(|emitted| needs::declares(&shared.job.emission, emitted, label))
-        };
-        // Only what stands before it is waited for: the intent has producers first, so nothing waits for itself.
-        let producers: Vec<(String, Told)> = root
-            .reads
-            .iter()
-            .filter(|read| reads(&read.label))
-            .filter_map(|read| Some((read.root.clone(), told.get(&read.root)?.clone())))
-            .collect();
-        told.insert(root.id.clone(), hear);
-        let shared = Arc::clone(&shared);
-        tasks.spawn(async move {
-            let (result, done) = one(&shared, &root, producers).await;
-            let chain = done.chain;
-            let _ = tell.send(Some(Arc::new(done)));
-            (index, chain, result)
-        });
-    }
-    drop(told);
-    let mut results: Vec<Option<RootResult>> = order.iter().map(|_| None).collect();
-    let mut longest_chain = Duration::ZERO;
-    while let Some(joined) = tasks.join_next().await {
-        if let Ok((index, chain, result)) = joined {
-            longest_chain = longest_chain.max(chain);
-            results[index] = Some(result);
+/// The roots of a job, with the engines and the credentials that they take.
+pub struct Roots {
+    pub(crate) shared: Arc<Shared>,
+    /// Producers first.
+    pub(crate) order: Vec<Root>,
+}
+
+impl Roots {
+    /// Finds the engines and opens the session.
+    pub async fn open(job: PlanJob) -> Result<Roots, EngineError> {
+        let wanted = wanted(&job);
+        let roots: Vec<&Root> = job.intent.roots.iter().filter(|root| wanted.contains(&root.id)).collect();
+        if let Some(user) = job.user {
+            user.check()?;
         }
+        let session = open_session(&job, &roots)?;
+        let mut engines = BTreeMap::new();
+        for root in &roots {
+            let key = engine_key(&root.engine);
+            if !engines.contains_key(&key) {
+                let children = Children { environment: session.environment(), user: job.user, stop: &job.stop };
+                let located = Engine::locate_as(&root.engine, &job.tools, children).await;
+                let engine = if job.stop.is_stopped() { Err(EngineError::Interrupted) } else { located }?;
+                engines.insert(key.clone(), engine);
+            }
+            if let (Some(engine), Some(emitted)) = (engines.get(&key), emitted(&job.emission, &root.id)) {
+                check_floor(engine, &job.emission, emitted)?;
+            }
+        }
+        let redactor =
+            Redactor::new(job.secrets.values().chain(&job.hidden).cloned().chain(session.secrets().iter().cloned()));
+        let tokens = Tokens::new(seed(&job.emission));
+        let slots = Semaphore::new(job.parallel.max(1));
+        let cache = Cache::shared(session.environment());
+        let cache = if job.user.is_some() { cache.map(Cache::of_this_run) } else { cache };
+        let order: Vec<Root> = roots.into_iter().cloned().collect();
+        let workspace = match materialise::private(&job.tree, &job.generation) {
+            Ok(private) => Workspace::open(&job.tree, private, job.user)?,
+            // Each root says so.
+            Err(_) => None,
+        };
+        Ok(Roots {
+            shared: Arc::new(Shared { job, session, redactor, tokens, engines, slots, cache, workspace }),
+            order,
+        })
     }
-    if shared.job.stop.is_stopped() {
-        return Err(EngineError::Interrupted);
+
+    /// Plans every root against what its producers will output.
+    pub async fn plan(&self) -> Result<PlanResult, EngineError> {
+        let started = Instant::now();
+        let mut tasks = JoinSet::new();
+        let mut told: BTreeMap<String, Told> = BTreeMap::new();
+        for (index, root) in self.order.iter().cloned().enumerate() {
+            let (tell, hear) = watch::channel(None);
+            let reads = |label: &str| {
+                emitted(&self.shared.job.emission, &root.id)
+                    .is_some_and(|emitted| needs::declares(&self.shared.job.emission, emitted, label))
+            };
+            // Only what stands before it is waited for: the intent has producers first, so nothing waits for itself.
+            let producers: Vec<(String, Told)> = root
+                .reads
+                .iter()
+                .filter(|read| reads(&read.label))
+                .filter_map(|read| Some((read.root.clone(), told.get(&read.root)?.clone())))
+                .collect();
+            told.insert(root.id.clone(), hear);
+            let shared = Arc::clone(&self.shared);
+            tasks.spawn(async move {
+                let (result, done) = one(&shared, &root, producers).await;
+                let chain = done.chain;
+                let _ = tell.send(Some(Arc::new(done)));
+                (index, chain, result)
+            });
+        }
+        drop(told);
+        let mut results: Vec<Option<RootResult>> = self.order.iter().map(|_| None).collect();
+        let mut longest_chain = Duration::ZERO;
+        while let Some(joined) = tasks.join_next().await {
+            if let Ok((index, chain, result)) = joined {
+                longest_chain = longest_chain.max(chain);
+                results[index] = Some(result);
+            }
+        }
+        if self.shared.job.stop.is_stopped() {
+            return Err(EngineError::Interrupted);
+        }
+        let lost = |root: &Root| RootResult {
+            id: root.id.clone(),
+            outcome: RootOutcome::Failed {
+                why: "csis stopped while it planned this root; this is a defect of csis".into(),
+            },
+            timing: Timing::default(),
+            engine: String::new(),
+            notes: Vec::new(),
+        };
+        let results = results.into_iter().zip(&self.order);
+        let roots = results.map(|(result, root)| result.unwrap_or_else(|| lost(root))).collect();
+        Ok(PlanResult { roots, longest_chain, wall: started.elapsed() })
     }
-    let lost = |root: &Root| RootResult {
-        id: root.id.clone(),
-        outcome: RootOutcome::Failed {
-            why: "csis stopped while it planned this root; this is a defect of csis".into(),
-        },
-        timing: Timing::default(),
-        engine: String::new(),
-        notes: Vec::new(),
-    };
-    let roots = results.into_iter().zip(&order).map(|(result, root)| result.unwrap_or_else(|| lost(root))).collect();
-    Ok(PlanResult { roots, longest_chain, wall: started.elapsed() })
 }
 
 /// The roots to plan: those asked for, and whatever they read.

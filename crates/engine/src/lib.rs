@@ -13,6 +13,7 @@ mod credentials;
 mod engine;
 mod graph;
 pub mod inputs;
+mod land;
 pub mod markers;
 pub mod materialise;
 mod needs;
@@ -31,7 +32,8 @@ mod work;
 
 pub use credentials::{Credentials, Roles};
 pub use engine::{Engine, EngineError, read_json_file, read_plan_file};
-pub use graph::{PlanJob, PlanResult, Progress, RootOutcome, RootResult, Silent, Timing, plan_all};
+pub use graph::{PlanJob, PlanResult, Progress, RootOutcome, RootResult, Roots, Silent, Timing, plan_all};
+pub use land::{Kept, LandedRoot, Object};
 pub use needs::Need;
 pub use owner::Owner;
 pub use plan::Redactor;

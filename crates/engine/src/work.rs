@@ -47,8 +47,8 @@ pub async fn one(shared: &Shared, root: &Root, producers: Vec<(String, Told)>) -
     let (outcome, planned) = match engine {
         Some(engine) => {
             work.notes.extend(engine.waived.clone());
-            match work.run(engine, producers).await {
-                Ok((plan, planned)) => (RootOutcome::Planned(Box::new(plan)), Some(planned)),
+            match work.run(engine, producers, async |_: &Steps<'_>, _: &mut Plan| {}).await {
+                Ok((plan, planned, ())) => (RootOutcome::Planned(Box::new(plan)), Some(planned)),
                 Err(outcome) => (outcome, None),
             }
         }
@@ -69,6 +69,20 @@ pub async fn one(shared: &Shared, root: &Root, producers: Vec<(String, Told)>) -
     let done = Done { planned, chain };
     let engine = engine.map(Engine::to_string).unwrap_or_default();
     (RootResult { id: root.id.clone(), outcome, timing: work.timing, engine, notes: work.notes }, done)
+}
+
+/// Plans a root whose producers are what they are by now, and gives the plan to `then` while the working copy is as it was planned in.
+pub async fn alone<T>(
+    shared: &Shared,
+    root: &Root,
+    then: impl AsyncFnOnce(&Steps<'_>, &mut Plan) -> T,
+) -> Result<(Plan, T), RootOutcome> {
+    let Some(engine) = shared.engines.get(&engine_key(&root.engine)) else {
+        let why = format!("no engine is known for executable `{}`", root.engine.name);
+        return Err(RootOutcome::Failed { why });
+    };
+    let mut work = Work { shared, root, timing: Timing::default(), notes: Vec::new(), before: Duration::ZERO };
+    work.run(engine, Vec::new(), then).await.map(|(plan, _, then)| (plan, then))
 }
 
 struct Work<'a> {
@@ -96,11 +110,13 @@ impl<'s> Work<'s> {
         }
     }
 
-    async fn run(
+    /// `then` gets the plan while nothing of the working copy has changed hands.
+    async fn run<T>(
         &mut self,
         engine: &Engine,
         producers: Vec<(String, Told)>,
-    ) -> Result<(Plan, PlannedRoot), RootOutcome> {
+        then: impl AsyncFnOnce(&Steps<'_>, &mut Plan) -> T,
+    ) -> Result<(Plan, PlannedRoot, T), RootOutcome> {
         let shared = self.shared;
         let job = &shared.job;
         let emitted = emitted(&job.emission, &self.root.id)
@@ -151,8 +167,9 @@ impl<'s> Work<'s> {
         let read = steps.show(&self.root.id, &shared.tokens).await;
         drop(slot);
         self.timing.show += started.elapsed();
+        let (mut plan, outputs) = read.map_err(|trouble| self.of_trouble(trouble))?;
+        let then = then(&steps, &mut plan).await;
         drop(using);
-        let (plan, outputs) = read.map_err(|trouble| self.of_trouble(trouble))?;
         // Nothing that is carried out of it changes any more.
         drop(lent);
         if job.keep_locks {
@@ -163,7 +180,7 @@ impl<'s> Work<'s> {
             outputs_change: plan.outputs.iter().any(|output| output.action != Action::NoOp),
             has_state: plan.state.as_ref().is_none_or(|state| state.exists),
         };
-        Ok((plan, planned))
+        Ok((plan, planned, then))
     }
 
     fn keep_lock(&mut self, copy: &WorkingCopy) {

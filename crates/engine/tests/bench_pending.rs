@@ -84,21 +84,8 @@ fn bench(storage: &str, fleet: &str) -> Option<(Tree, String)> {
     {
         tree.environment.insert(name, value);
     }
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tfmodules"), &tree.folder.path().join("tfmodules"));
+    common::copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tfmodules"), &tree.folder.path().join("tfmodules"));
     Some((tree, engine))
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 fn machine() -> String {
