@@ -9,6 +9,7 @@ mod address;
 mod allow;
 mod attributes;
 mod clock;
+mod coverage;
 mod loss;
 mod question;
 mod rule;
@@ -19,6 +20,7 @@ mod testing;
 
 pub use address::parse as parse_address;
 pub use clock::Instant;
+pub use coverage::{Uncovered, uncovered};
 pub use loss::{Loss, losses, say as say_losses};
 pub use question::{Filed, Moment, Question, Settings, StandingMount};
 pub use rule::Rule;
